@@ -1,0 +1,1 @@
+"""From a TOML file to components: names, signatures, places."""

@@ -1,0 +1,43 @@
+"""Every component that a configuration can name, as ``name -> "module:object"``.
+
+The object is a dataclass or a function; its signature is the schema of its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+Kind = Literal["method", "retriever", "llm", "encoder"]
+
+METHODS: Final = {
+    "closed_book": "distinguo.methods.baselines.closed_book:ClosedBook",
+    "bm25": "distinguo.methods.baselines.vanilla:bm25",
+    "dense": "distinguo.methods.baselines.vanilla:dense",
+    "hybrid": "distinguo.methods.baselines.vanilla:hybrid",
+}
+
+RETRIEVERS: Final = {
+    "lexical": "distinguo.backends.index.retrievers:Lexical",
+    "dense": "distinguo.backends.index.retrievers:Dense",
+    "hybrid": "distinguo.backends.index.retrievers:Hybrid",
+}
+
+LLMS: Final = {
+    "openvino": "distinguo.config.models:openvino",
+    "llamacpp": "distinguo.config.models:llamacpp",
+    "openai": "distinguo.config.models:openai",
+}
+
+ENCODERS: Final = {
+    "minilm": "distinguo.config.models:minilm",
+    "openai": "distinguo.config.models:openai_encoder",
+    "sentence-transformers": "distinguo.config.models:sentence_transformers",
+}
+
+TABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
+    "method": METHODS,
+    "retriever": RETRIEVERS,
+    "llm": LLMS,
+    "encoder": ENCODERS,
+}

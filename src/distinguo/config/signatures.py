@@ -1,0 +1,120 @@
+"""Call a factory with settings as its signature describes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
+
+from distinguo.errors import ConfigError
+
+Table = dict[str, object]
+"""A table of TOML: values are scalars, lists and tables."""
+
+Spec = str | Table
+"""How a configuration names a component: its name, or a table with its settings."""
+
+Port = Callable[[object, str], object]
+"""Makes a component from what is written (None: nothing, use the default) at a path of the configuration."""
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", dict: "a table"}
+
+
+def call(
+    factory: Callable[..., object],
+    written: Table,
+    *,
+    path: str,
+    ports: Mapping[object, Port] | None = None,
+    given: Mapping[object, object] | None = None,
+) -> object:
+    """`factory` called with the settings of `written`.
+
+    Args:
+        factory: a function or dataclass. Its parameters are scalars, ``Literal``s, or ports; a default
+            component is written ``Annotated[Port, "name"]``.
+        written: settings by parameter name.
+        path: where `written` stands, for messages: ``method.kk: unknown setting; did you mean 'k'?``
+        ports: by type, what a configuration can choose.
+        given: by type, what it cannot (the model store, the index at hand).
+
+    Raises:
+        ConfigError: a setting is unknown, missing, or of another type.
+    """
+    ports, given = ports or {}, given or {}
+    parameters = inspect.signature(factory).parameters
+    hints = hints_of(factory)
+    settable = [name for name in parameters if _bare(hints[name]) not in given]
+    known(written, settable, path=path)
+    arguments: dict[str, object] = {}
+    for name, parameter in parameters.items():
+        hint, where = hints[name], f"{path}.{name}"
+        if _bare(hint) in given:
+            arguments[name] = given[_bare(hint)]
+        elif _bare(hint) in ports:
+            arguments[name] = ports[_bare(hint)](written.get(name, _default_component(hint)), where)
+        elif name in written:
+            arguments[name] = _checked(written[name], hint, path=where)
+        elif parameter.default is inspect.Parameter.empty:
+            raise ConfigError(f"{where}: missing; expected {_expected(hint)}")
+    return factory(**arguments)
+
+
+def hints_of(factory: Callable[..., object]) -> dict[str, Any]:
+    """The resolved parameter types of `factory`."""
+    target = factory.__init__ if isinstance(factory, type) else factory
+    return get_type_hints(target, include_extras=True)
+
+
+def known(written: Iterable[str], expected: Iterable[str], *, path: str) -> None:
+    """Refuse the first name of `written` that is not among `expected`, and offer the nearest."""
+    names = tuple(expected)
+    for name in written:
+        if name not in names:
+            raise ConfigError(f"{path + '.' if path else ''}{name}: unknown setting; {nearest(name, names)}")
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A question that offers the nearest of `names`, or the list of them all."""
+    options = sorted(names)
+    close = get_close_matches(name, options, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(map(repr, options))}"
+
+
+def table(value: object, *, path: str) -> Table:
+    """`value`, if it is a table."""
+    return cast("Table", _checked(value, dict, path=path))
+
+
+def _bare(hint: object) -> object:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _default_component(hint: object) -> object:
+    return get_args(hint)[1] if get_origin(hint) is Annotated else None
+
+
+def _checked(value: object, hint: object, *, path: str) -> object:
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ConfigError(f"{path}: {value!r} is not {_expected(hint)}")
+        return value
+    kinds = [
+        get_origin(kind) or kind for kind in (get_args(hint) if isinstance(hint, UnionType) else (hint,))
+    ]
+    if kinds == [float] and type(value) is int:
+        return float(value)
+    if type(value) not in kinds:
+        raise ConfigError(f"{path}: {value!r} is not {_expected(hint)}")
+    return value
+
+
+def _expected(hint: object) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if isinstance(hint, UnionType):
+        return " or ".join(map(_expected, get_args(hint)))
+    kind = get_origin(hint) or _bare(hint)
+    return _WORDS.get(cast("type", kind), f"the name or table of a {getattr(kind, '__name__', kind)}")

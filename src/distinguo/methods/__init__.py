@@ -1,0 +1,1 @@
+"""The methods: one paper, one module, each reading like its algorithm box."""

@@ -1,0 +1,42 @@
+"""Retrieve with the question, read the best passages: vanilla RAG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, final
+
+from distinguo.protocols import LLM, Retriever
+from distinguo.records import Abstention, Outcome, Query, Question
+from distinguo.stages.read import read
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Vanilla:
+    """Vanilla RAG over any retriever."""
+
+    llm: LLM
+    retriever: Retriever
+    k: int = 3
+
+    async def answer(self, question: Question) -> Outcome:
+        """Answer from the top `k` passages, or abstain."""
+        hits = await self.retriever.search(Query.of(question.text), self.k)
+        if not hits:
+            return Abstention.because("no passage was found")
+        return await read(self.llm, question, hits)
+
+
+def bm25(llm: LLM, retriever: Annotated[Retriever, "lexical"], k: int = 3) -> Vanilla:
+    """Vanilla RAG on lexical search (Okapi BM25)."""
+    return Vanilla(llm, retriever, k)
+
+
+def dense(llm: LLM, retriever: Annotated[Retriever, "dense"], k: int = 3) -> Vanilla:
+    """Vanilla RAG on dense search (inner product of embeddings)."""
+    return Vanilla(llm, retriever, k)
+
+
+def hybrid(llm: LLM, retriever: Annotated[Retriever, "hybrid"], k: int = 3) -> Vanilla:
+    """Vanilla RAG on lexical and dense search, fused by reciprocal rank."""
+    return Vanilla(llm, retriever, k)

@@ -1,0 +1,1 @@
+"""Put questions to methods, and account for every one of them."""

@@ -1,0 +1,105 @@
+"""Keep finished questions on disk, so that each can be explained later."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from distinguo.errors import DataError
+from distinguo.records import Abstention, Answer, Evidence, Failure, Question, Result, Unreadable
+from distinguo.trace import Json, Trace
+
+FORMAT = 1
+
+
+def new_trace(question: Question) -> Trace:
+    """An empty trace under a fresh id: the day and eight random hex digits."""
+    return Trace(f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}", question.text)
+
+
+def result_as_json(result: Result) -> dict[str, Json]:
+    """`result` as the JSON that ``ask --json`` prints: always the same keys, null where there is nothing."""
+    outcome = result.outcome
+    row: dict[str, Json] = {
+        "id": result.question.id,
+        "question": result.question.text,
+        "state": result.state,
+        "answer": None,
+        "reason": None,
+        "citations": [],
+        "evidence": [],
+        "raw": None,
+        "trace": result.trace,
+        "seconds": round(result.seconds, 3),
+    }
+    match outcome:
+        case Answer(text, citations, evidence):
+            row |= {"answer": text, "citations": list(citations), "evidence": _evidence(evidence, citations)}
+        case Abstention(reason, evidence):
+            row |= {"reason": reason, "evidence": _evidence(evidence, ())}
+        case Unreadable(reason, raw):
+            row |= {"reason": reason, "raw": raw}
+        case Failure(error, reason):
+            row |= {"reason": f"{error}: {reason}"}
+    return row
+
+
+def save(folder: Path, result: Result, trace: Trace) -> Path:
+    """Write the trace and its result to ``<id>.json``, private to the user, named so only when whole."""
+    content = {
+        "format": FORMAT,
+        "result": result_as_json(result),
+        "events": [asdict(event) for event in trace.in_order()],
+    }
+    path = folder / f"{trace.id}.json"
+    partial = path.with_suffix(".partial")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(
+            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+        ) as file:
+            json.dump(content, file, ensure_ascii=False)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise DataError(
+            f"cannot write the trace {str(path)!r}: {error.strerror}; free or move that folder"
+        ) from error
+    return path
+
+
+def load(folder: Path, name: str) -> dict[str, Json]:
+    """The stored trace whose id begins with `name`, or the newest for ``last``. Raises `DataError`."""
+    stored = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    found = stored[-1:] if name == "last" else [path for path in stored if path.stem.startswith(name)]
+    if len(found) != 1:
+        there = f"{len(found)} traces begin so" if found else f"{str(folder)!r} holds {len(stored)} traces"
+        raise DataError(
+            f"no single trace {name!r}: {there}; expected the id that `distinguo ask` printed, or 'last'"
+        )
+    try:
+        return cast("dict[str, Json]", json.loads(found[0].read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise DataError(f"the trace {str(found[0])!r} cannot be read ({error}); delete it") from error
+
+
+def _evidence(evidence: tuple[Evidence, ...], cited: tuple[str, ...]) -> list[Json]:
+    return [
+        {
+            "passage": item.passage.id,
+            "title": item.passage.title,
+            "source": item.passage.source,
+            "start": item.passage.start,
+            "end": item.passage.end,
+            "text": item.passage.text,
+            "score": item.score.value,
+            "scale": item.score.scale,
+            "is_cited": item.passage.id in cited,
+        }
+        for item in evidence
+    ]

@@ -1,0 +1,1 @@
+"""Small async functions over records, out of which methods are composed."""

@@ -1,0 +1,63 @@
+"""A factory's signature is the schema of its settings."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import pytest
+
+from distinguo.config.names import TABLES
+from distinguo.config.signatures import call
+from distinguo.errors import ConfigError
+
+
+class Engine:
+    pass
+
+
+@dataclass
+class Car:
+    engine: Annotated[Engine, "small"]
+    doors: int = 4
+    colour: Literal["red", "blue"] = "red"
+    weight: float = 1.0
+
+
+def build(**written: object) -> Car:
+    made = call(Car, written, path="car", ports={Engine: lambda spec, path: (spec, path)})
+    assert isinstance(made, Car)
+    return made
+
+
+def test_a_port_gets_what_is_written_or_its_default() -> None:
+    assert build().engine == ("small", "car.engine")
+    assert build(engine={"name": "big"}).engine == ({"name": "big"}, "car.engine")
+
+
+def test_a_whole_number_may_stand_for_a_number_and_nothing_else_may() -> None:
+    assert build(weight=2).weight == 2.0
+    for wrong in ({"weight": "2"}, {"doors": 2.0}, {"doors": True}, {"colour": "green"}):
+        with pytest.raises(ConfigError, match="is not"):
+            build(**wrong)
+
+
+def test_an_unknown_setting_gets_the_nearest_name() -> None:
+    with pytest.raises(ConfigError, match="car.door: unknown setting; did you mean 'doors'"):
+        build(door=1)
+
+
+def test_what_is_given_cannot_be_written() -> None:
+    with pytest.raises(ConfigError, match="car.engine: unknown setting"):
+        call(Car, {"engine": "x"}, path="car", given={Engine: Engine()})
+
+
+def test_a_missing_setting_is_named() -> None:
+    def needs(url: str) -> str:
+        return url
+
+    with pytest.raises(ConfigError, match="server.url: missing; expected text"):
+        call(needs, {}, path="server")
+
+
+def test_names_are_unique_within_a_table() -> None:
+    for table in TABLES.values():
+        assert all(":" in target for target in table.values())

@@ -1,0 +1,70 @@
+"""Finished questions on disk."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from distinguo.errors import DataError
+from distinguo.records import (
+    Abstention,
+    Answer,
+    Evidence,
+    Failure,
+    Passage,
+    Question,
+    Result,
+    Similarity,
+    Unreadable,
+)
+from distinguo.running.traces import load, new_trace, result_as_json, save
+from distinguo.trace import note, tracing
+
+QUESTION = Question("q", "Где ворота?")
+EVIDENCE = (Evidence(Passage("p1", "text", "title", "d", "a.md", 3, 7), Similarity(0.5)),)
+
+
+def test_a_saved_trace_is_private_and_loads_by_prefix_or_as_the_last(tmp_path: Path) -> None:
+    trace = new_trace(QUESTION)
+    with tracing(trace):
+        note("chosen", why="because")
+    folder = tmp_path / "traces"
+    path = save(folder, Result(QUESTION, Answer("north", ("p1",), EVIDENCE), trace.id, 0.5), trace)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert load(folder, trace.id) == load(folder, trace.id[:12]) == load(folder, "last")
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    assert stored["result"]["question"] == "Где ворота?"
+    assert stored["events"][0]["fields"] == {"why": "because"}
+
+
+@pytest.mark.parametrize("name", ["last", "2026"])
+def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="distinguo ask"):
+        load(tmp_path / "none", name)
+
+
+def test_a_damaged_trace_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.json"):
+        load(tmp_path, "last")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [
+        (Answer("north", ("p1",), EVIDENCE), "answered"),
+        (Abstention("fragile", EVIDENCE), "abstained"),
+        (Unreadable("no JSON", "north"), "unreadable"),
+        (Failure("BackendError", "down"), "failed"),
+    ],
+)
+def test_every_outcome_has_the_same_keys(
+    outcome: Answer | Abstention | Unreadable | Failure, state: str
+) -> None:
+    row = result_as_json(Result(QUESTION, outcome, "t", 0.5))
+    assert row["state"] == state
+    assert list(row) == [
+        "id", "question", "state", "answer", "reason", "citations", "evidence", "raw", "trace", "seconds",
+    ]  # fmt: skip
+    assert (row["answer"] is None) == (row["reason"] is not None)
