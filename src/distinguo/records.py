@@ -41,7 +41,7 @@ class Question:
 class Example:
     """A question with its gold: for scoring and training only.
 
-    `gold` lists accepted answers (empty: the corpus cannot answer it); `gold_ids` the passages that hold them.
+    `gold` lists accepted answers (empty: the corpus cannot answer it), `gold_ids` the passages with them.
     """
 
     question: Question

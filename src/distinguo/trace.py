@@ -7,7 +7,7 @@ stages note decisions; no code reads the trace to decide anything. A trace holds
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ _path: ContextVar[tuple[str, ...]] = ContextVar("distinguo_span", default=())
 
 
 @contextmanager
-def tracing(trace: Trace) -> Iterator[Trace]:
+def tracing(trace: Trace) -> Generator[Trace]:
     """Let all that happens inside, tasks included, be recorded in `trace`."""
     outer, spans = _current.set(trace), _path.set(())
     try:
@@ -70,7 +70,7 @@ def tracing(trace: Trace) -> Iterator[Trace]:
 
 
 @contextmanager
-def span(name: str) -> Iterator[None]:
+def span(name: str) -> Generator[None]:
     """A phase of a method's algorithm box."""
     began, path = time.perf_counter(), _path.get()
     token = _path.set((*path, name))
@@ -82,8 +82,8 @@ def span(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def call(name: str, **fields: Json) -> Iterator[dict[str, Json]]:
-    """A call to a port. Add to the yielded fields what is known only afterwards; an error is recorded by name."""
+def call(name: str, /, **fields: Json) -> Generator[dict[str, Json]]:
+    """A call to a port. Add to the yielded fields what is known only afterwards; errors are recorded."""
     began, path = time.perf_counter(), _path.get()
     known: dict[str, Json] = dict(fields)
     try:
@@ -95,7 +95,7 @@ def call(name: str, **fields: Json) -> Iterator[dict[str, Json]]:
         _record("call", name, began, path, known)
 
 
-def note(name: str, **fields: Json) -> None:
+def note(name: str, /, **fields: Json) -> None:
     """A decision worth explaining: a passage dropped, a fallback taken, a silence chosen."""
     _record("note", name, time.perf_counter(), _path.get(), dict(fields), seconds=0.0)
 

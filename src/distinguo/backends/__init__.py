@@ -1,0 +1,1 @@
+"""The world behind the ports: models, engines, indexes, and the generic wrappers around them."""

@@ -1,0 +1,94 @@
+"""Ask again where asking again may help: the one owner of retries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, final
+
+from distinguo.errors import BackendError
+from distinguo.trace import note
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long to ask again.
+
+    Attributes:
+        attempts: calls in all, the first included.
+        first: seconds before the second attempt; they double each time, plus up to `first` seconds of jitter.
+        longest: seconds that no single wait exceeds, whatever the other side asks for.
+        total: seconds after which no further attempt begins.
+    """
+
+    attempts: int = 5
+    first: float = 0.5
+    longest: float = 30.0
+    total: float = 180.0
+
+    def wait(self, state: RetryCallState) -> float:
+        """Seconds to wait: what the other side asked for, or the back-off, whichever is longer."""
+        from tenacity import wait_exponential_jitter
+
+        error = _error(state)
+        asked = error.retry_after if isinstance(error, BackendError) else None
+        back_off = wait_exponential_jitter(multiplier=self.first, jitter=self.first)(state)
+        return min(self.longest, max(asked or 0.0, back_off))
+
+
+PATIENT: Final = Patience()
+
+
+def retrying(
+    call: Callable[[Request], Awaitable[Result]],
+    patience: Patience = PATIENT,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Callable[[Request], Awaitable[Result]]:
+    """`call`, asked again while it raises a retryable `BackendError`; every retry is noted in the trace.
+
+    When patience is at an end a `BackendError` says so, and carries the last one as its cause.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_before_delay
+
+    async def ask(request: Request) -> Result:
+        async def once() -> Result:
+            return await call(request)
+
+        return await AsyncRetrying(
+            sleep=sleep,
+            stop=stop_after_attempt(patience.attempts) | stop_before_delay(patience.total),
+            wait=patience.wait,
+            retry=retry_if_exception(_is_retryable),
+            before_sleep=_note,
+            retry_error_callback=_give_up,
+        )(once)
+
+    return ask
+
+
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome is not None else None
+
+
+def _is_retryable(error: BaseException) -> bool:
+    return isinstance(error, BackendError) and error.retryable
+
+
+def _note(state: RetryCallState) -> None:
+    note("retry", attempt=state.attempt_number, wait=round(state.upcoming_sleep, 3), error=str(_error(state)))
+
+
+def _give_up(state: RetryCallState) -> NoReturn:
+    error, seconds = _error(state), state.seconds_since_start or 0.0
+    raise BackendError(
+        f"gave up after {state.attempt_number} attempts in {seconds:.0f} s: {error}"
+    ) from error
