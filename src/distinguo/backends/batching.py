@@ -87,7 +87,7 @@ class Batcher(Generic[Kind, Item, Value]):
         loop = self._bind()
         if self._is_closed:
             raise BackendError(f"batcher {self._name!r} is closed; it takes no more calls")
-        waiter = _Waiter[Item, Value](item, loop.create_future(), loop.time())
+        waiter: _Waiter[Item, Value] = _Waiter(item, loop.create_future(), loop.time())
         queue = self._queues.setdefault(kind, [])
         queue.append(waiter)
         if len(queue) >= self._size:
