@@ -1,0 +1,1 @@
+"""The index on disk and the retrievers over it."""

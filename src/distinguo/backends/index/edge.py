@@ -1,0 +1,272 @@
+"""Qdrant Edge, the embedded search engine: the one file that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self, assert_never, cast, final
+
+from distinguo.errors import ConfigError, DataError, DistinguoError
+from distinguo.records import Condition, Meta, Scalar
+from distinguo.text import tokens
+
+if TYPE_CHECKING:
+    import qdrant_edge
+
+    from distinguo.protocols import Vector
+
+K1: Final = 1.2  # Robertson & Zaragoza 2009: 1.2 to 2; Lucene's default
+B: Final = 0.75
+ANALYSER: Final = f"{tokens.ANALYSER}, English stems"
+
+_DENSE, _TERMS = "dense", "terms"
+
+Scores = dict[int, float]
+"""Passage numbers and their scores, best first."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What the engine holds of a passage."""
+
+    number: int
+    text: str
+    vector: bytes
+    meta: Meta
+
+
+@final
+class Edge:
+    """Exact BM25 and exact inner products over the passages, with filters applied before ranking.
+
+    The engine holds the interpreter lock while it searches: let in one caller at a time, so that the rest of
+    the program waits for one search at most. Nothing is durable before `flush`. Raises `DataError` when the
+    engine fails.
+    """
+
+    def __init__(self, shard: qdrant_edge.EdgeShard, folder: Path) -> None:
+        self._shard = shard
+        self._folder = folder
+        self._fields: set[str] = set()
+
+    @classmethod
+    def create(cls, folder: Path, dimension: int) -> Self:
+        """A new, empty engine in `folder`."""
+        import qdrant_edge as engine
+
+        # SQLite is the log; the engine's own would double the disk. Without it flush() makes durable.
+        config = engine.EdgeConfig(
+            vectors={_DENSE: engine.EdgeVectorParams(size=dimension, distance=engine.Distance.Dot)},
+            wal_enabled=False,
+        )
+        with _translated(f"create the search engine in {str(folder)!r}"):
+            folder.mkdir(parents=True)
+            shard = engine.EdgeShard.create(str(folder), config)
+            terms = engine.TextIndexParams(
+                tokenizer=engine.TokenizerType.Whitespace,
+                lowercase=False,
+                stemmer=engine.SnowballParams(engine.SnowballLanguage.English),
+                scoring=True,
+            )
+            shard.update(engine.UpdateOperation.create_field_index(_TERMS, terms))
+        edge = cls(shard, folder)
+        edge.flush()
+        return edge
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """The engine in `folder`."""
+        import qdrant_edge as engine
+
+        with _translated(f"load the search engine in {str(folder)!r}"):
+            return cls(engine.EdgeShard.load(str(folder)), folder)
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Add points, in place of those with the same numbers."""
+        import numpy as np
+        import qdrant_edge as engine
+
+        with _translated("add passages to the search engine"):
+            self._index_fields(points)
+            rows = [
+                engine.Point(
+                    point.number,
+                    {_DENSE: cast("list[float]", np.frombuffer(point.vector, "<f4").tolist())},
+                    {_TERMS: " ".join(tokens.terms(point.text)), **_payload(point.meta)},
+                )
+                for point in points
+            ]
+            self._shard.update(engine.UpdateOperation.upsert_points(rows))
+
+    def delete(self, numbers: Iterable[int]) -> None:
+        """Remove points; those that are not there are no error."""
+        import qdrant_edge as engine
+
+        with _translated("delete passages from the search engine"):
+            self._shard.update(engine.UpdateOperation.delete_points([*numbers]))
+
+    def flush(self) -> None:
+        """Make all changes durable, and private to the owner."""
+        with _translated("flush the search engine"):
+            self._shard.flush()
+            self._keep_private()
+
+    def numbers(self) -> set[int]:
+        """The numbers of all points."""
+        import qdrant_edge as engine
+
+        with _translated("list the search engine's passages"):
+            request = engine.ScrollRequest(limit=self.count() + 1, with_payload=False, with_vector=False)
+            records, _ = self._shard.scroll(request)
+            return {cast("int", record.id) for record in records}
+
+    def count(self) -> int:
+        """How many points there are."""
+        import qdrant_edge as engine
+
+        with _translated("count the search engine's passages"):
+            return self._shard.count(engine.CountRequest())
+
+    def lexical(
+        self, text: str, k: int, *, where: Sequence[Condition] = (), among: Iterable[int] | None = None
+    ) -> Scores:
+        """The `k` best by Okapi BM25 over the terms of `text`, and all that tie with the last; may be empty.
+
+        Passages without a common term have no score. `among` scores these passages alone; how rare a term is
+        counts over all passages still, so that scores agree with those of an open search.
+        """
+        import qdrant_edge as engine
+
+        terms = " ".join(dict.fromkeys(tokens.terms(text)))
+        if not terms:
+            return {}
+        query = engine.TextQuery(_TERMS, terms, engine.Bm25Params(k=K1, b=B))
+        return self._search(query, k, where, among)
+
+    def dense(self, vector: Vector, k: int, *, where: Sequence[Condition] = ()) -> Scores:
+        """The `k` best by inner product with `vector`, and all that tie with the last."""
+        import qdrant_edge as engine
+
+        query = engine.Query.Nearest(cast("list[float]", vector.tolist()), using=_DENSE)
+        return self._search(query, k, where, None)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with _translated("close the search engine"):
+            self._shard.close()
+            self._keep_private()
+
+    def _search(
+        self,
+        query: qdrant_edge.Query | qdrant_edge.TextQuery,
+        k: int,
+        where: Sequence[Condition],
+        among: Iterable[int] | None,
+    ) -> Scores:
+        """The engine cuts ties anyhow, so look deeper until the last one found scores less than the k-th."""
+        import qdrant_edge as engine
+
+        chosen = [] if among is None else [engine.HasIdCondition({*among})]
+        must: list[qdrant_edge.ConditionType] = [*map(_condition, where), *chosen]
+        limit = k + 1
+        with _translated("search"):
+            while True:
+                request = engine.QueryRequest(
+                    limit=limit,
+                    query=query,
+                    filter=engine.Filter(must=must) if must else None,
+                    params=engine.SearchParams(exact=True),
+                )
+                found = self._shard.query(request)
+                if len(found) < limit or found[-1].score < found[k - 1].score:
+                    return {cast("int", point.id): point.score for point in found}
+                limit *= 4
+
+    def _keep_private(self) -> None:
+        for path in (self._folder, *self._folder.rglob("*")):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+
+    def _index_fields(self, points: Sequence[Point]) -> None:
+        """Index every new metadata field. To index one again costs the engine nothing."""
+        import qdrant_edge as engine
+
+        for field in sorted({field for point in points for field, _ in point.meta} - self._fields):
+            for key, kind in (
+                (_key(field), engine.PayloadSchemaType.Keyword),
+                (_number_key(field), engine.PayloadSchemaType.Float),
+            ):
+                self._shard.update(engine.UpdateOperation.create_field_index(key, kind))
+            self._fields.add(field)
+
+
+# A field is kept twice: as a word that tells "1" from 1 and true, for equality; and, if a number, for order.
+# Names are written in hexadecimal because the engine reads dots and brackets as paths.
+
+
+def _key(field: str) -> str:
+    return f"is_{field.encode().hex()}"
+
+
+def _number_key(field: str) -> str:
+    return f"number_{field.encode().hex()}"
+
+
+def _word(value: Scalar) -> str:
+    match value:
+        case bool():
+            return f"boolean {value}"
+        case str():
+            return f"text {value}"
+        case _:
+            return f"number {float(value)!r}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _payload(meta: Meta) -> dict[str, str | float]:
+    words = {_key(field): _word(value) for field, value in meta}
+    numbers = {_number_key(field): float(value) for field, value in meta if _is_number(value)}
+    return {**words, **numbers}
+
+
+def _condition(condition: Condition) -> qdrant_edge.FieldCondition | qdrant_edge.Filter:
+    import qdrant_edge as engine
+
+    field, value = condition.field, condition.value
+    match condition.comparison:
+        case "==" | "in":
+            values = value if isinstance(value, tuple) else (value,)
+            return engine.FieldCondition(_key(field), match=engine.MatchAny([*map(_word, values)]))
+        case "!=":
+            return engine.Filter(must_not=[_condition(Condition(field, "==", value))])
+        case "<" | "<=" | ">" | ">=":
+            if not _is_number(value):
+                raise ConfigError(f"cannot order {field!r} against {value!r}; expected a number")
+            number = float(cast("float", value))
+            ranges: dict[str, Callable[[], qdrant_edge.RangeFloat]] = {
+                "<": lambda: engine.RangeFloat(lt=number),
+                "<=": lambda: engine.RangeFloat(lte=number),
+                ">": lambda: engine.RangeFloat(gt=number),
+                ">=": lambda: engine.RangeFloat(gte=number),
+            }
+            return engine.FieldCondition(_number_key(field), range=ranges[condition.comparison]())
+        case _:
+            assert_never(condition.comparison)
+
+
+@contextmanager
+def _translated(doing: str) -> Generator[None]:
+    """The engine raises bare `Exception`s, and panics that are none."""
+    try:
+        yield
+    except DistinguoError:
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise DataError(f"cannot {doing}: {error}") from error
+        raise

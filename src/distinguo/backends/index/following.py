@@ -1,0 +1,116 @@
+"""Keeps the search engine in step with the truth, whatever happened to it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from distinguo.backends.index.edge import Edge, Point
+from distinguo.backends.index.truth import Truth, searchable
+from distinguo.errors import DataError
+
+_log: Final = logging.getLogger(__name__)
+
+_BATCH: Final = 512  # passages on their way to the engine at once
+# The engine writes through memory maps, and a full disk under one kills the process (SIGBUS) instead of
+# failing: nothing is written unless this much is free, besides several times the size of what comes.
+_ROOM: Final = 32 * 2**20
+_GROWTH: Final = 8
+
+
+def follower(folder: Path, truth: Truth) -> Edge:
+    """The engine of `truth`, in step with it: caught up, or built anew if it is lost or damaged."""
+    if (reached := applied(folder)) is not None:
+        try:
+            edge = Edge.load(_shard(folder))
+        except DataError as error:
+            _log.warning("the search engine in %s is damaged and is built anew: %s", folder, error)
+        else:
+            if reached < truth.sequence:
+                follow(folder, truth, edge)
+            if edge.count() == truth.count():
+                return edge
+            _log.warning("the search engine in %s lost passages and is built anew", folder)
+            edge.close()
+    return _build(folder, truth)
+
+
+def follow(folder: Path, truth: Truth, edge: Edge) -> None:
+    """Apply to the engine what it lacks, and record how far it came. To apply a change twice does no harm."""
+    sequence = truth.sequence
+    changed = truth.changed_since(applied(folder) or 0)
+    reserve(folder, len(changed) * truth.fingerprint.dimension * 4)
+    for start in range(0, len(changed), _BATCH):
+        _apply(changed[start : start + _BATCH], truth, edge)
+    edge.flush()
+    _record(folder, sequence)
+
+
+def applied(folder: Path) -> int | None:
+    """The last change that the engine holds; None if it was never whole."""
+    try:
+        return int((folder / "engine" / "applied").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def reserve(folder: Path, size: int) -> None:
+    """Raise `DataError` unless the disk has room for `size` bytes of vectors and text."""
+    needed, free = _ROOM + _GROWTH * size, shutil.disk_usage(folder).free
+    if free < needed:
+        raise DataError(
+            f"the disk of {str(folder)!r} is full: {free >> 20} MiB are free, {needed >> 20} MiB are needed. "
+            "Nothing was changed; free space and try again"
+        )
+
+
+def _build(folder: Path, truth: Truth) -> Edge:
+    sequence, numbers = truth.sequence, truth.numbers()
+    shutil.rmtree(folder / "engine", ignore_errors=True)
+    reserve(folder, len(numbers) * truth.fingerprint.dimension * 4)
+    (folder / "engine").mkdir(mode=0o700)
+    edge = Edge.create(_shard(folder), truth.fingerprint.dimension)
+    for start in range(0, len(numbers), _BATCH):
+        _apply(numbers[start : start + _BATCH], truth, edge)
+    edge.flush()
+    _record(folder, sequence)
+    return edge
+
+
+def _apply(numbers: Sequence[int], truth: Truth, edge: Edge) -> None:
+    """Bring these passages in the engine to what they are in the truth, deleted ones included."""
+    rows = truth.rows(numbers)
+    vectors = truth.vectors({row.content for row in rows})
+    if rows:
+        edge.upsert(
+            [
+                Point(row.number, searchable(row.passage), vectors[row.content], row.passage.meta)
+                for row in rows
+            ]
+        )
+    if gone := {*numbers} - {row.number for row in rows}:
+        edge.delete(gone)
+
+
+def _record(folder: Path, sequence: int) -> None:
+    """Write the sequence whole or not at all; it lies beside the engine, and is lost with it."""
+    path = folder / "engine" / "applied"
+    new = path.with_suffix(".new")
+    try:
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.write(file, f"{sequence}\n".encode("ascii"))
+            os.fsync(file)
+        finally:
+            os.close(file)
+        new.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+def _shard(folder: Path) -> Path:
+    return folder / "engine" / "shard"

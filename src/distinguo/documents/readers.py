@@ -1,0 +1,221 @@
+"""Reads files and folders into documents, one reader per kind of file."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, cast, final
+
+from distinguo.errors import DataError
+from distinguo.records import Document, Meta, Scalar
+
+_BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+)
+_HEADING: Final = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$|^ {0,3}(\S.*)\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
+)
+_FENCED: Final = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_TOO_LARGE: Final = 2**63  # for the index, and for every other reader of JSON
+_FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that did not become a document. `source` is a path, with ``:line`` where a line is meant."""
+
+    source: str
+    reason: str
+
+
+Read = Document | Skipped
+
+
+def read(path: Path) -> Iterator[Read]:
+    """The documents of a file, or of a folder and all below it in the order of their paths.
+
+    Ids are those that a file gives, else paths relative to `path`; an id met before is skipped. What cannot
+    be read is reported as `Skipped` and never fatal. Raises `DataError` if there is nothing at `path`.
+    """
+    if not path.exists():
+        raise DataError(f"nothing to read at {str(path)!r}: no such file or folder")
+    root = path if path.is_dir() else path.parent
+    found = _folder(path, root) if path.is_dir() else _file(path, root)
+    return once(found)
+
+
+def once(found: Iterable[Read]) -> Iterator[Read]:
+    """What is read, but of documents with one id only the first."""
+    seen: dict[str, str] = {}
+    for item in found:
+        match item:
+            case Document(id=id_, source=source) if id_ in seen:
+                yield Skipped(source, f"the id {id_!r} was read before, from {seen[id_]}")
+            case Document(id=id_, source=source):
+                seen[id_] = source
+                yield item
+            case Skipped():
+                yield item
+
+
+def _folder(folder: Path, root: Path) -> Iterator[Read]:
+    try:
+        entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Skipped(_name(folder, root), f"unreadable folder: {error.strerror}")
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            yield Skipped(_name(entry, root), "hidden")
+        elif not entry.is_dir():
+            yield from _file(entry, root)
+        elif entry.is_symlink():
+            yield Skipped(_name(entry, root), "a link to a folder; read that folder itself")
+        else:
+            yield from _folder(entry, root)
+
+
+def _file(path: Path, root: Path) -> Iterator[Read]:
+    name, readers = _name(path, root), _readers()
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        yield Skipped(
+            name, f"no reader for {path.suffix!r} files; there are readers for {', '.join(readers)}"
+        )
+        return
+    if not path.is_file():
+        yield Skipped(name, "neither a file nor a folder, or a link to nothing")
+        return
+    try:
+        for item in reader(path, name):
+            yield _usable(item)
+    except OSError as error:
+        yield Skipped(name, f"unreadable: {error.strerror}")
+    except DataError as error:
+        yield Skipped(name, str(error))
+
+
+def _readers() -> dict[str, Callable[[Path, str], Iterator[Read]]]:
+    return {".txt": _text, ".md": _markdown, ".markdown": _markdown, ".jsonl": _jsonl}
+
+
+def _text(path: Path, name: str) -> Iterator[Document]:
+    content = path.read_bytes()
+    text = _decode(content, _encoding(content)).replace("\r\n", "\n").replace("\r", "\n")
+    yield Document(id=name, text=text, title=path.stem, source=name)
+
+
+def _markdown(path: Path, name: str) -> Iterator[Document]:
+    for document in _text(path, name):
+        heading = _HEADING.search(_FENCED.sub("", _FRONT_MATTER.sub("", document.text)))
+        yield replace(document, title=(heading[1] or heading[2]).strip()) if heading else document
+
+
+def _jsonl(path: Path, name: str) -> Iterator[Read]:
+    """One JSON object a line: `_id` or `id`, `title`, `text`, `metadata` or `meta`."""
+    for number, line in enumerate(_lines(path), 1):
+        source = f"{name}:{number}"
+        try:
+            text = _decode(line, "utf-8")
+            if text.strip():
+                yield _record(text, source)
+        except DataError as error:
+            yield Skipped(source, str(error))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Lines in UTF-8. That is read line by line, so that a bad one spoils no other; the rest as a whole."""
+    with path.open("rb") as file:
+        encoding = _encoding(file.read(4))
+        file.seek(0)
+        if encoding == "utf-8":
+            yield from file
+        elif encoding == "utf-8-sig":
+            yield file.readline().removeprefix(codecs.BOM_UTF8)
+            yield from file
+        else:
+            yield from _decode(file.read(), encoding).encode().split(b"\n")
+
+
+def _record(line: str, source: str) -> Document:
+    try:
+        row: object = json.loads(line, parse_constant=_refuse, parse_int=_whole)
+    except ValueError as error:
+        raise DataError(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise DataError("not readable: JSON nested too deeply") from error
+    if not isinstance(row, dict):
+        raise DataError("not a JSON object")
+    fields = cast("dict[str, object]", row)
+    id_ = fields.get("_id", fields.get("id"))
+    if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":
+        raise DataError(f"'_id' or 'id' is {id_!r}; expected a text or a number")
+    text, title = fields.get("text"), fields.get("title") or ""
+    if not isinstance(text, str) or not isinstance(title, str):
+        raise DataError("'text' and 'title' must be texts, and 'text' must be there")
+    meta: object = fields.get("metadata", fields.get("meta")) or {}
+    if not isinstance(meta, dict):
+        raise DataError(f"'metadata' is {meta!r}; expected an object")
+    return Document(str(id_), text, title, source, _meta(cast("dict[str, object]", meta)))
+
+
+def _meta(fields: dict[str, object]) -> Meta:
+    """Scalars as they are, lists and objects as JSON text, nulls left out."""
+    return tuple(
+        (field, value if isinstance(value, Scalar) else json.dumps(value, ensure_ascii=False))
+        for field, value in sorted(fields.items())
+        if value is not None
+    )
+
+
+def _whole(digits: str) -> int:
+    number = int(digits)
+    if abs(number) >= _TOO_LARGE:
+        raise ValueError(f"the number {digits[:20]}… is too large")
+    return number
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _usable(item: Read) -> Read:
+    match item:
+        case Document(text=text, source=source) if not text.strip():
+            return Skipped(source, "empty")
+        case Document(text=text, source=source) if "\0" in text:
+            return Skipped(source, "holds NUL characters: not a text")
+        case Document(source=source) if _SURROGATE.search(
+            f"{item.id}{item.title}{item.text}{dict(item.meta)!s}"
+        ):
+            return Skipped(source, "holds half of a surrogate pair: not Unicode text")
+        case _:
+            return item
+
+
+def _encoding(content: bytes) -> str:
+    return next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "utf-8")
+
+
+def _decode(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"not valid {encoding.removesuffix('-sig').upper()} at byte {error.start}; "
+            "expected UTF-8, or UTF-16 or UTF-32 with a byte-order mark"
+        ) from error
+
+
+def _name(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()

@@ -1,0 +1,1 @@
+"""Documents to passages to vectors to index: add, update, delete."""
