@@ -292,7 +292,7 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> DistinguoError:
 
 def _full(path: Path) -> DataError:
     return DataError(
-        f"the disk of the call cache {str(path)!r} is full; free some space, run `distinguo cache clear`, "
+        f"the disk of the call cache {str(path)!r} is full; free some space (that file may be deleted too), "
         "or set DISTINGUO_CACHE to a folder elsewhere"
     )
 
