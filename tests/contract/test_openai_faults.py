@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -39,7 +40,7 @@ async def patient(llm: OpenAICompatible, prompt: Prompt, *, tries: int) -> Compl
 async def test_64_calls_at_once_all_end_in_a_reply_or_an_error() -> None:
     began = time.perf_counter()
     with serving(faulty(echo, seed=1, share=0.6)) as server:
-        llm = OpenAICompatible(server.url, "double", stall=0.3, total=2.0)
+        llm = OpenAICompatible(server.url, "double", stall=1.0, total=5.0)
         async with asyncio.TaskGroup() as group:
             calls = [group.create_task(patient(llm, asking(f"word{i}"), tries=4)) for i in range(64)]
         await llm.aclose()
@@ -124,6 +125,21 @@ async def test_closing_the_client_ends_calls_in_flight_with_an_error() -> None:
         await llm.aclose()
         with pytest.raises(BackendError):
             await call
+
+
+async def test_the_client_itself_limits_no_calls_in_flight() -> None:
+    together = threading.Barrier(128, timeout=20)
+
+    def script(asked: Asked) -> Reply:
+        together.wait()  # nobody gets a reply until all have asked
+        return echo(asked)
+
+    with serving(script) as server:
+        llm = OpenAICompatible(server.url, "double")
+        calls = (llm.complete(asking("hello")) for _ in range(together.parties))
+        replies = await asyncio.gather(*calls)
+        await llm.aclose()
+    assert {reply.text for reply in replies} == {"You said: hello"}
 
 
 async def test_nobody_listens() -> None:
