@@ -49,26 +49,30 @@ def result_as_json(result: Result) -> dict[str, Json]:
     return row
 
 
-def save(folder: Path, result: Result, trace: Trace) -> Path:
-    """Write the trace and its result to ``<id>.json``, private to the user, named so only when whole."""
-    content = {
+def as_stored(result: Result, trace: Trace) -> dict[str, Json]:
+    """What is kept of a question: how it ended, and every event in the order of its beginning."""
+    return {
         "format": FORMAT,
         "result": result_as_json(result),
         "events": [asdict(event) for event in trace.in_order()],
     }
+
+
+def save(folder: Path, result: Result, trace: Trace) -> Path:
+    """Write the trace to ``<id>.json``, private to the user, named so only when whole. Raises `DataError`."""
     path = folder / f"{trace.id}.json"
     partial = path.with_suffix(".partial")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(
-            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as file:
-            json.dump(content, file, ensure_ascii=False)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(as_stored(result, trace), file, ensure_ascii=False)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise DataError(
-            f"cannot write the trace {str(path)!r}: {error.strerror}; free or move that folder"
+            f"cannot write the trace {str(path)!r}: {error.strerror}; free space there, or set "
+            "DISTINGUO_HOME to another folder"
         ) from error
     return path
 

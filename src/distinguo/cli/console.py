@@ -1,0 +1,90 @@
+"""Where the command line writes: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn, Task
+
+
+PIPED = 160
+"""Columns of a table that is piped."""
+
+
+class Step(Protocol):
+    """Tell how far a piece of work is."""
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """`done` of `total` units of `name`; a total of 0 is not known yet."""
+        ...
+
+
+def out() -> Console:
+    """Standard output."""
+    return _console(sys.stdout)
+
+
+def err() -> Console:
+    """Standard error."""
+    return _console(sys.stderr)
+
+
+def _console(file: TextIO) -> Console:
+    """A console that folds lines to a terminal's width, and none when it is piped."""
+    is_terminal = file.isatty()
+    return Console(
+        file=file, highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else PIPED
+    )
+
+
+def complain(message: str) -> None:
+    """An error, in one line that says what to do."""
+    err().print(f"[bold red]error:[/] {escape(message)}")
+
+
+@contextmanager
+def progress(*, unit: str, is_bytes: bool = False) -> Generator[Step]:
+    """Bars with rate and time left on a terminal; nothing when piped."""
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    amount = (DownloadColumn(), TransferSpeedColumn()) if is_bytes else (MofNCompleteColumn(), _rate(unit))
+    columns = (TextColumn("{task.description}"), BarColumn(), *amount, TimeRemainingColumn())
+    console = err()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def step(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=None)
+            bars.update(tasks[name], completed=done, total=total or None)
+
+        yield step
+
+
+def _rate(unit: str) -> ProgressColumn:
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Units a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
+
+    return Rate()

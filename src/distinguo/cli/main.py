@@ -1,0 +1,200 @@
+"""The commands, their options and their exit codes.
+
+Exit codes: 0 answered, abstained or done; 1 an error of data, of a backend or of a budget; 2 a mistake in the
+command or the configuration; 3 the model's reply was unreadable; 4 the question failed; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from distinguo.errors import ConfigError, DistinguoError
+
+app = typer.Typer(
+    name="distinguo",
+    help="Ask your own documents: a cited answer, or an honest silence.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+models = typer.Typer(help="The embedded models: list, get, where.", no_args_is_help=True)
+cache = typer.Typer(help="The replies that are kept: info, clear.", no_args_is_help=True)
+app.add_typer(models, name="models")
+app.add_typer(cache, name="cache")
+
+EXIT_OF_STATE: Final = {"answered": 0, "abstained": 0, "unreadable": 3, "failed": 4}
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", help="TOML file [default: ./distinguo.toml if there is one].")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+NameOption = Annotated[str, typer.Option("--name", "-n", help="The index's name in the configuration.")]
+
+
+@app.callback()
+def main(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and the log.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Options for all commands."""
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(f"distinguo {version_of('distinguo')}")
+        raise typer.Exit
+    if debug:
+        import logging
+
+        logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+
+
+@app.command()
+def init(
+    path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("distinguo.toml"),
+) -> None:
+    """Write a starter configuration, every setting with its default."""
+    from distinguo.cli.housekeeping import write_starter
+
+    write_starter(path)
+
+
+@app.command()
+def index(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Folders or files: .txt, .md, .jsonl.", show_default=False)
+    ],
+    name: NameOption = "default",
+    config: ConfigOption = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Start over, with the settings as they are now.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents; documents that have not changed are left as they are."""
+    from distinguo.cli.indexing import index_documents
+
+    index_documents(sources, name=name, config=config, rebuild=rebuild, as_json=as_json)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    method: Annotated[str | None, typer.Option("--method", "-m", help="One of `distinguo methods`.")] = None,
+    config: ConfigOption = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what was asked, found and decided.")
+    ] = False,
+    as_json: JsonOption = False,
+    max_calls: Annotated[int | None, typer.Option("--max-calls", min=1, help="Model calls at most.")] = None,
+) -> None:
+    """Ask one question: a cited answer, or an honest silence."""
+    from distinguo.cli.asking import ask_once
+
+    text = sys.stdin.read() if question == "-" else question
+    state = ask_once(
+        text, method=method, config=config, explain=explain, as_json=as_json, max_calls=max_calls
+    )
+    raise typer.Exit(EXIT_OF_STATE[state])
+
+
+@app.command()
+def show(
+    trace: Annotated[str, typer.Argument(help="A trace's id, the beginning of one, or 'last'.")] = "last",
+    as_json: JsonOption = False,
+) -> None:
+    """Show one stored trace: what was asked of the model, what was found, why it ended so."""
+    from distinguo.cli.asking import show_stored
+
+    show_stored(trace, as_json=as_json)
+
+
+@app.command()
+def methods(as_json: JsonOption = False) -> None:
+    """List the methods, with their settings."""
+    from distinguo.cli.housekeeping import list_methods
+
+    list_methods(as_json=as_json)
+
+
+@app.command()
+def doctor(config: ConfigOption = None) -> None:
+    """Check this machine, the places, the models, the cache and the indexes."""
+    from distinguo.cli.doctor import examine
+
+    raise typer.Exit(0 if examine(config) else 1)
+
+
+@models.command("list")
+def list_models(as_json: JsonOption = False) -> None:
+    """List the models by name, with licence, size, and whether they are here."""
+    from distinguo.cli.housekeeping import list_models
+
+    list_models(as_json=as_json)
+
+
+@models.command("get")
+def get_model(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names [default: what the starter needs].")
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="A file or folder that you have, instead of fetching.")
+    ] = None,
+) -> None:
+    """Fetch models, check their hashes, and resume what was broken off."""
+    from distinguo.cli.housekeeping import get_models
+
+    get_models(names or [], source)
+
+
+@models.command("where")
+def where_model(name: Annotated[str, typer.Argument(help="A model's name.")]) -> None:
+    """Print the folder of a model that is here."""
+    from distinguo.cli.housekeeping import where_model
+
+    where_model(name)
+
+
+@cache.command("info")
+def cache_info(as_json: JsonOption = False) -> None:
+    """Say where replies are kept, how many, and their size."""
+    from distinguo.cli.housekeeping import cache_info
+
+    cache_info(as_json=as_json)
+
+
+@cache.command("clear")
+def cache_clear(
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", min=0, help="Days; all when left out.")
+    ] = None,
+) -> None:
+    """Forget kept replies; they will be asked for again."""
+    from distinguo.cli.housekeeping import cache_clear
+
+    cache_clear(older_than)
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """The program: errors in one line; tracebacks with ``--debug`` or DISTINGUO_DEBUG."""
+    is_debugging = (
+        "--debug" in (sys.argv if arguments is None else arguments) or "DISTINGUO_DEBUG" in os.environ
+    )
+    try:
+        app(arguments, standalone_mode=True)
+    except DistinguoError as error:
+        if is_debugging:
+            raise
+        from distinguo.cli.console import complain
+
+        complain(str(error))
+        raise SystemExit(2 if isinstance(error, ConfigError) else 1) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None

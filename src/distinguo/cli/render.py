@@ -1,0 +1,96 @@
+"""Results and traces as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from distinguo.trace import Json
+
+Row = Mapping[str, Json]
+WIDEST = 2_000
+"""Characters of a prompt or reply that are shown at most; the stored trace has all of them."""
+
+
+def show_result(console: Console, result: Row) -> None:
+    """The answer with its passages, or the reasoned silence."""
+    match result["state"]:
+        case "answered":
+            console.print(f"[bold green]{escape(str(result['answer']))}[/]")
+            cited = [item for item in rows(result["evidence"]) if item["is_cited"]]
+            for number, item in enumerate(cited, start=1):
+                console.print(f"\n[bold]\\[{number}][/] {escape(place(item))}", style="cyan")
+                console.print(Padding(Text(str(item["text"])), (0, 0, 0, 4)))
+        case "abstained":
+            console.print(f"[bold yellow]I cannot say:[/] {escape(str(result['reason']))}.")
+            looked = rows(result["evidence"])
+            if looked:
+                console.print(
+                    f"[dim]Looked at {len(looked)} passages: {escape('; '.join(map(place, looked)))}[/]"
+                )
+        case state:
+            console.print(f"[bold red]{state}:[/] {escape(str(result['reason']))}")
+            if result["raw"]:
+                console.print(Padding(Text(clip(str(result["raw"]))), (0, 0, 0, 4)))
+
+
+def show_trace(console: Console, stored: Row) -> None:
+    """What was asked of the models, what was found, what was decided, in order."""
+    result = cast("Row", stored["result"])
+    console.print(Rule(f"trace {result['trace']}", style="dim"))
+    for event in rows(stored["events"]):
+        path = " › ".join([*cast("list[str]", event["path"]), str(event["name"])])
+        kind, seconds = event["kind"], cast("float", event["seconds"])
+        fields = cast("Row", event["fields"])
+        console.print(f"[bold]{kind}[/] {escape(path)} [dim]{seconds:.2f} s[/]")
+        for line in _lines(fields):
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
+    console.print(Rule(style="dim"))
+
+
+def place(item: Row) -> str:
+    """Where a passage stands: source, title, character offsets."""
+    title = f", {item['title']}" if item["title"] else ""
+    return f"{item['source'] or item['passage']}{title}, characters {item['start']}–{item['end']}"
+
+
+def rows(value: Json) -> list[Row]:
+    """`value`, known to be a list of objects."""
+    return cast("list[Row]", value)
+
+
+def clip(text: str) -> str:
+    """`text`, cut with a sign where it is very long."""
+    return text if len(text) <= WIDEST else f"{text[:WIDEST]}… ({len(text) - WIDEST} more characters)"
+
+
+def _lines(fields: Row) -> list[str]:
+    lines: list[str] = []
+    for name, value in fields.items():
+        match value:
+            case list() if value and all(isinstance(item, dict) for item in value):
+                lines.append(f"{name}:")
+                lines.extend(f"  {_pairs(item)}" for item in rows(value))
+            case dict():
+                lines.append(f"{name}: {_pairs(value)}")
+            case None | "" | []:
+                continue
+            case _:
+                lines.append(f"{name}: {clip(_short(value))}")
+    return lines
+
+
+def _pairs(fields: Row) -> str:
+    return clip(
+        "  ".join(f"{name}={_short(value)}" for name, value in fields.items() if value not in (None, "", []))
+    )
+
+
+def _short(value: Json) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,213 @@
+"""Make components as a configuration names them, each once, and close them together."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
+
+from distinguo.backends.batching import BatchedEmbedder
+from distinguo.backends.index.index import Index
+from distinguo.backends.limits import Budget
+from distinguo.backends.wrapped import wrap_embedder, wrap_llm, wrap_retriever
+from distinguo.config.models import Encoding, Model, Shelf
+from distinguo.config.names import TABLES, Kind
+from distinguo.config.places import Places
+from distinguo.config.settings import IndexSettings, Settings
+from distinguo.config.signatures import Spec, Table, call, known, nearest
+from distinguo.documents.chunking import Chunking
+from distinguo.errors import ConfigError
+from distinguo.indexing.build import Recipe
+from distinguo.models.store import Progress, Store
+from distinguo.protocols import LLM, Embedder, Method, Retriever
+
+if TYPE_CHECKING:
+    from distinguo.backends.cache import CallCache
+
+Made = TypeVar("Made")
+
+
+class _Closes(Protocol):
+    def close(self) -> None: ...
+
+
+Closing = TypeVar("Closing", bound=_Closes)
+
+
+@final
+class Components:
+    """The components of one configuration. Use it as an async context manager: leaving closes them all."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        places: Places,
+        *,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            settings: what to make.
+            places: where indexes, models and the cache lie.
+            max_calls: model calls that may be made, cached ones not counted; None: as the settings say.
+            progress: told of models that are fetched.
+        """
+        self.settings, self.places = settings, places
+        self.shelf = Shelf(Store(places.models, offline=places.is_offline), progress)
+        self.budget = Budget(max_calls=max_calls or settings.limits.max_calls or None)
+        self._stack = AsyncExitStack()
+        self._made: dict[tuple[str, str], object] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    # ── methods ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def method(self, name: str | None = None) -> Method:
+        """The configured method; or the one called `name`, with the configured settings that it shares.
+
+        Raises:
+            ConfigError: a name or setting is wrong.
+            DataError: an index or model is not there.
+        """
+        written = dict(self.settings.method)
+        configured = written.pop("name", None)
+        if not isinstance(configured, str):
+            raise ConfigError(
+                f"method.name: {configured!r} is not the name of a method; see `distinguo methods`"
+            )
+        chosen = name or configured
+        factory = find("method", chosen, path="method.name")
+        if chosen != configured:
+            accepted = inspect.signature(factory).parameters.keys() - {"retriever"}
+            written = {key: value for key, value in written.items() if key in accepted}
+        return cast(
+            "Method",
+            call(factory, written, path="method", ports={LLM: self._llm, Retriever: self._retriever}),
+        )
+
+    # ── models ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _llm(self, spec: object, path: str) -> LLM:
+        spec = "default" if spec is None else spec
+        if isinstance(spec, str) and spec in self.settings.models:
+            spec, path = self.settings.models[spec].llm, f"models.{spec}.llm"
+        return self._once("llm", repr(spec), lambda: self._new_llm(spec, path))
+
+    def _new_llm(self, spec: object, path: str) -> LLM:
+        name, written = _named(spec, path, default="openvino")
+        model = cast(
+            "Model", call(find("llm", name, path=path), written, path=path, given={Shelf: self.shelf})
+        )
+        self._stack.push_async_callback(model.aclose)
+        return wrap_llm(
+            model.llm,
+            model=model.identity,
+            budget=self.budget,
+            cache=self.cache(),
+            in_flight=self.settings.limits.calls_in_flight,
+        )
+
+    def cache(self) -> CallCache:
+        """The replies that are kept."""
+        from distinguo.backends.cache import CallCache
+
+        return self._once("cache", "", lambda: self._closing(CallCache(self.places.cache)))
+
+    # ── indexes ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def recipe(self, name: str) -> Recipe:
+        """How the index `name` is made."""
+        settings = self._index_settings(name)
+        encoding = self._encoding(name)
+        chunking = Chunking(settings.chunk_tokens, settings.chunk_overlap)
+        return Recipe(encoding.encoder, encoding.tokeniser, chunking)
+
+    def make_index(self, name: str) -> Index:
+        """The index `name`, to change it; a new one where there is none."""
+        folder, fingerprint = self.places.indexes / name, self.recipe(name).fingerprint
+        index = self._once("index", name, lambda: self._closing(Index.make(folder, fingerprint)))
+        index.fingerprint.check(fingerprint, index=str(folder))
+        return index
+
+    def _retriever(self, spec: object, path: str) -> Retriever:
+        name, written = _named("hybrid" if spec is None else spec, path, default=None)
+        index_name = written.pop("index", None) or self._usual_index()
+        if not isinstance(index_name, str):
+            raise ConfigError(f"{path}.index: {index_name!r} is not the name of an index")
+        factory = find("retriever", name, path=f"{path}.name")
+        index = self._once("index", index_name, lambda: self._open_index(index_name))
+        embedder = self._once("embedder", index_name, lambda: self._new_embedder(index_name))
+        retriever = call(factory, written, path=path, given={Index: index, Embedder: embedder})
+        return wrap_retriever(cast("Retriever", retriever), name=name)
+
+    def _usual_index(self) -> object:
+        """The index of the configured method, for a method that is chosen by name."""
+        retriever = self.settings.method.get("retriever")
+        return cast("Table", retriever).get("index", "default") if isinstance(retriever, dict) else "default"
+
+    def _open_index(self, name: str) -> Index:
+        encoder = self._encoding(name).encoder.fingerprint
+        return self._closing(Index.open(self.places.indexes / name, encoder=encoder))
+
+    def _new_embedder(self, name: str) -> Embedder:
+        embedder = BatchedEmbedder.of(self._encoding(name).encoder)
+        self._stack.push_async_callback(embedder.aclose)
+        return wrap_embedder(embedder, name="embed")
+
+    def _encoding(self, index: str) -> Encoding:
+        spec, path = self._index_settings(index).encoder, f"indexes.{index}.encoder"
+        return self._once("encoder", repr(spec), lambda: self._new_encoding(spec, path))
+
+    def _new_encoding(self, spec: Spec, path: str) -> Encoding:
+        name, written = _named(spec, path, default="minilm")
+        factory = find("encoder", name, path=path)
+        return cast("Encoding", call(factory, written, path=path, given={Shelf: self.shelf}))
+
+    def _index_settings(self, name: str) -> IndexSettings:
+        known([name], self.settings.indexes, path="indexes")
+        return self.settings.indexes[name]
+
+    # ── making once, closing together ────────────────────────────────────────────────────────────────────
+
+    def _once(self, kind: str, name: str, make: Callable[[], Made]) -> Made:
+        if (kind, name) not in self._made:
+            self._made[kind, name] = make()
+        return cast("Made", self._made[kind, name])
+
+    def _closing(self, thing: Closing) -> Closing:
+        self._stack.callback(thing.close)
+        return thing
+
+
+def find(kind: Kind, name: str, *, path: str) -> Callable[..., object]:
+    """The factory that `name` stands for. Raises `ConfigError` with the nearest name."""
+    table = TABLES[kind]
+    if name not in table:
+        raise ConfigError(f"{path}: there is no {kind} {name!r}; {nearest(name, table)}")
+    module, _, target = table[name].partition(":")
+    return cast("Callable[..., object]", getattr(import_module(module), target))
+
+
+def _named(spec: object, path: str, *, default: str | None) -> tuple[str, Table]:
+    """The entry of a table that `spec` picks, and its settings.
+
+    Text is a model's name for the entry `default`, or, where there is no default, the entry itself. A table
+    has the entry as ``name``; with a ``url`` it may leave that out.
+    """
+    if isinstance(spec, str):
+        return (spec, {}) if default is None else (default, {"model": spec})
+    if not isinstance(spec, dict):
+        raise ConfigError(f"{path}: {spec!r} is not the name or table of a component")
+    written = dict(cast("Table", spec))
+    name = written.pop("name", "openai" if "url" in written else default)
+    if not isinstance(name, str):
+        raise ConfigError(f"{path}.name: missing; expected the name of a component")
+    return name, written

@@ -1,0 +1,111 @@
+"""Factories of models: each signature is what a configuration can say of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from distinguo.errors import ConfigError
+from distinguo.models.store import Progress, Store
+from distinguo.protocols import LLM, Encoder, Tokeniser
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A language model, what tells it from all others (replies are kept under this identity), and its end."""
+
+    llm: LLM
+    identity: str
+    aclose: Callable[[], Awaitable[None]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """An encoder, with the tokens by which passages are measured."""
+
+    encoder: Encoder
+    tokeniser: Tokeniser
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The models on disk; what is missing is fetched, and `progress` told."""
+
+    store: Store
+    progress: Progress | None = None
+
+    def get(self, name: str) -> Path:
+        """The folder of the model `name`, whole and checked."""
+        return self.store.get(name, progress=self.progress)
+
+    def fingerprint(self, name: str) -> str:
+        """What tells the model `name` from every other."""
+        return self.store.fingerprint(name)
+
+
+def openvino(model: str, shelf: Shelf) -> Model:
+    """A GGUF model of the catalogue, run by OpenVINO GenAI in a process of its own."""
+    from distinguo.backends.llm.openvino import OpenVinoLLM
+
+    llm = OpenVinoLLM(shelf.get(model) / "model.gguf", name=model)
+    return Model(llm, f"openvino {shelf.fingerprint(model)}", llm.aclose)
+
+
+def llamacpp(model: str, shelf: Shelf) -> Model:
+    """Any GGUF file, by path or by name in the catalogue, run by llama.cpp in a process of its own."""
+    from distinguo.backends.llm.llamacpp import LlamaCppLLM
+
+    path = Path(model).expanduser()
+    if path.suffix == ".gguf":
+        try:
+            state = path.stat()
+        except OSError as error:
+            raise ConfigError(f"the model file {model!r} cannot be read: {error.strerror}") from error
+        identity = f"llamacpp {path.absolute()} {state.st_size} {state.st_mtime_ns}"
+    else:
+        path, identity = shelf.get(model) / "model.gguf", f"llamacpp {shelf.fingerprint(model)}"
+    llm = LlamaCppLLM(path, name=model)
+    return Model(llm, identity, llm.aclose)
+
+
+def openai(url: str, model: str, key_env: str = "", stall: float = 120.0, total: float = 600.0) -> Model:
+    """Any OpenAI-compatible chat endpoint; the key is in the environment variable `key_env`."""
+    from distinguo.backends.llm.openai import OpenAICompatible
+
+    llm = OpenAICompatible(url, model, _key(key_env), stall, total)
+    return Model(llm, f"openai {url} {model}", llm.aclose)
+
+
+def minilm(model: str, shelf: Shelf) -> Encoding:
+    """MiniLM of the catalogue, run by OpenVINO."""
+    from distinguo.backends.embedding.minilm import MiniLM
+
+    encoder = MiniLM(shelf.get(model))
+    return Encoding(encoder, encoder)
+
+
+def openai_encoder(
+    url: str, model: str, dimension: int, shelf: Shelf, key_env: str = "", query_prefix: str = ""
+) -> Encoding:
+    """Any OpenAI-compatible embeddings endpoint. Passages are measured in MiniLM's tokens."""
+    from distinguo.backends.embedding.openai import OpenAIEncoder
+
+    encoder = OpenAIEncoder(url, model, dimension, _key(key_env), query_prefix)
+    return Encoding(encoder, minilm("all-minilm-l6-v2-int8", shelf).tokeniser)
+
+
+def _key(variable: str) -> str | None:
+    if not variable:
+        return None
+    key = os.environ.get(variable, "")
+    if not key:
+        raise ConfigError(
+            f"the environment variable {variable!r} (key_env) is not set; export the server's key in it"
+        )
+    return key

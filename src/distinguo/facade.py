@@ -1,0 +1,104 @@
+"""Distinguo without ``async``: for scripts and notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Coroutine, Iterable
+from pathlib import Path
+from typing import Self, TypeVar, final
+
+from distinguo.config.build import Components
+from distinguo.config.places import Places
+from distinguo.config.settings import FILE_NAME, Settings
+from distinguo.documents.readers import Read, read
+from distinguo.errors import DataError
+from distinguo.indexing.build import Report, build
+from distinguo.protocols import Method
+from distinguo.records import Question, Result
+from distinguo.running.many import answer_all
+from distinguo.running.questions import question_of
+from distinguo.running.traces import save
+from distinguo.trace import Trace
+
+Value = TypeVar("Value")
+
+_log = logging.getLogger(__name__)
+
+
+@final
+class Distinguo:
+    """Index documents and ask questions, from plain synchronous code.
+
+    It runs its own event loop in a thread of its own, so that it works inside a running loop too (a notebook
+    has one). Models and indexes are opened on first use and stay open: keep one object for many questions, and
+    `close` it, or use it in a ``with`` block.
+    """
+
+    def __init__(self, config: Path | str | None = None, *, home: Path | str | None = None) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            config: a TOML file; None: ``./distinguo.toml`` if there is one, else the starter configuration.
+            home: where indexes, traces, cache and models lie; None: as the environment says.
+        """
+        path = Path(config) if config is not None else Path(FILE_NAME)
+        settings = Settings.parse() if config is None and not path.exists() else Settings.load(path)
+        environment = os.environ if home is None else {**os.environ, "DISTINGUO_HOME": str(home)}
+        self._components = Components(settings, Places.of(environment))
+        self._methods: dict[str | None, Method] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="distinguo", daemon=True)
+        self._thread.start()
+
+    def index(self, *sources: Path | str, name: str = "default") -> Report:
+        """Bring the index `name` up to date with files and folders. Raises `DataError`, `BackendError`."""
+        found = [item for source in sources for item in read(Path(source))]
+        return self._run(self._index(found, name))
+
+    def ask(self, question: str, *, method: str | None = None) -> Result:
+        """How `question` ended: ``result.state`` is answered, abstained, unreadable or failed."""
+        return self.ask_all([question], method=method)[0]
+
+    def ask_all(self, questions: Iterable[str], *, method: str | None = None) -> tuple[Result, ...]:
+        """One result per question, in order; many at once are faster each than one by one."""
+        asked = [question_of(text, id=str(number)) for number, text in enumerate(questions, 1)]
+        return self._run(self._ask(asked, method))
+
+    def close(self) -> None:
+        """Close models and indexes, and end the thread. A second call does nothing."""
+        if self._loop.is_closed():
+            return
+        self._run(self._components.__aexit__())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _index(self, found: list[Read], name: str) -> Report:
+        recipe = self._components.recipe(name)
+        return await asyncio.to_thread(build, self._components.make_index(name), found, recipe)
+
+    async def _ask(self, questions: list[Question], method: str | None) -> tuple[Result, ...]:
+        if method not in self._methods:
+            self._methods[method] = self._components.method(method)
+        return await answer_all(self._methods[method], questions, on_end=self._keep)
+
+    def _keep(self, result: Result, trace: Trace) -> None:
+        try:
+            save(self._components.places.traces, result, trace)
+        except DataError as error:
+            _log.warning("%s", error)
+
+    def _run(self, work: Coroutine[None, None, Value]) -> Value:
+        if self._loop.is_closed():
+            work.close()
+            raise DataError("this Distinguo is closed; make a new one")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
