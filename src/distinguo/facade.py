@@ -33,8 +33,8 @@ class Distinguo:
     """Index documents and ask questions, from plain synchronous code.
 
     It runs its own event loop in a thread of its own, so that it works inside a running loop too (a notebook
-    has one). Models and indexes are opened on first use and stay open: keep one object for many questions, and
-    `close` it, or use it in a ``with`` block.
+    has one). Models and indexes are opened on first use and stay open: keep one object for many questions,
+    and `close` it, or use it in a ``with`` block.
     """
 
     def __init__(self, config: Path | str | None = None, *, home: Path | str | None = None) -> None:

@@ -81,9 +81,9 @@ def get_models(names: list[str], source: Path | None) -> None:
         out().print(f"{name}: {folder}")
 
 
-def where_model(name: str) -> None:
-    """Print a model's folder."""
-    folder = _store().where(name)
+def where_model(name: str | None) -> None:
+    """Print a model's folder, or the folder of all."""
+    folder = _store().folder if name is None else _store().where(name)
     if folder is None:
         raise DataError(f"the model {name!r} is not here; fetch it with `distinguo models get {name}`")
     out().print(str(folder))

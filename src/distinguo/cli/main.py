@@ -152,8 +152,10 @@ def get_model(
 
 
 @models.command("where")
-def where_model(name: Annotated[str, typer.Argument(help="A model's name.")]) -> None:
-    """Print the folder of a model that is here."""
+def where_model(
+    name: Annotated[str | None, typer.Argument(help="A model's name [default: the folder of all].")] = None,
+) -> None:
+    """Print the folder of a model that is here, or of all models."""
     from distinguo.cli.housekeeping import where_model
 
     where_model(name)

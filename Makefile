@@ -1,0 +1,47 @@
+# Each target does all of its own set-up: it needs Python 3.11–3.13 with pip, and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+ASK    := DISTINGUO_HOME=$(CURDIR)/.demo DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/distinguo
+
+.PHONY: demo test check test-train models clean
+
+demo: $(VENV)/base models            ## index the sample corpus and ask three questions
+	$(ASK) index examples/corpus
+	$(ASK) ask "At what times does the ferry to Ellerholm leave the mainland?"
+	$(ASK) ask "How many mg of Calvoryn per kg does a seal receive?"
+	$(ASK) ask "What does a bottle of Calvoryn cost?"
+
+test: check $(VENV)/dev models       ## all tests, the embedded models included
+	$(BIN)/distinguo models get smollm2-135m-instruct
+	DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/python -m pytest --cov --cov-fail-under=90
+
+check: $(VENV)/dev                   ## lint, types, floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+test-train: $(VENV)/train models     ## what needs torch
+	$(BIN)/distinguo models get all-minilm-l6-v2
+	DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/python -m pytest -m train
+
+models: $(VENV)/base
+	$(BIN)/distinguo models get
+
+$(VENV)/base: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/dev: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp]'
+	touch $@
+
+$(VENV)/train: $(VENV)/dev
+	$(BIN)/python -m pip install --quiet --editable '.[train]'
+	touch $@
+
+clean:                               ## forget the environment and the demo's index
+	rm -rf $(VENV) .demo
