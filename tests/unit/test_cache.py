@@ -247,6 +247,18 @@ def test_a_cache_cannot_be_made_on_a_full_disk(mounted):
         CallCache(folder / "cache")
 
 
+def test_a_folder_cannot_be_made_on_a_full_disk(mounted):
+    folder = mounted("size=1m,nr_inodes=1")
+    with pytest.raises(DataError, match="is full"):
+        CallCache(folder / "cache")
+
+
+def test_a_folder_that_takes_the_file_but_none_beside_it_is_named(mounted):
+    folder = mounted("size=1m,nr_inodes=2")
+    with pytest.raises(ConfigError, match=r"cannot be written .*DISTINGUO_CACHE"):
+        CallCache(folder)
+
+
 async def test_a_reply_that_cannot_be_kept_is_not_lost(mounted, caplog):
     folder = mounted("size=1m")
     cache = CallCache(folder)

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, text TEXT NOT NULL, made
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """
-PATIENCE: Final = 30.0
+LOCK_WAIT: Final = 30.0
 """Seconds to wait for another process that writes."""
 
 _log = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ async def _end(task: asyncio.Task[Result]) -> None:
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's side files take over this mode
-    database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
     try:
         _prepare(database, path)
     except BaseException:
@@ -235,7 +235,7 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     # When many processes open a new file at once, this statement fails without waiting its turn.
     Retrying(
         retry=retry_if_exception(_is_busy),
-        stop=stop_after_delay(PATIENCE),
+        stop=stop_after_delay(LOCK_WAIT),
         wait=wait_random(0, 0.02),
         reraise=True,
     )(database.execute, "PRAGMA journal_mode = WAL")

@@ -34,15 +34,6 @@ class Patience:
     longest: float = 30.0
     total: float = 180.0
 
-    def wait(self, state: RetryCallState) -> float:
-        """Seconds to wait: what the other side asked for, or the back-off, whichever is longer."""
-        from tenacity import wait_exponential_jitter
-
-        error = _error(state)
-        asked = error.retry_after if isinstance(error, BackendError) else None
-        back_off = wait_exponential_jitter(multiplier=self.first, jitter=self.first)(state)
-        return min(self.longest, max(asked or 0.0, back_off))
-
 
 PATIENT: Final = Patience()
 
@@ -57,7 +48,18 @@ def retrying(
 
     When patience is at an end a `BackendError` says so, and carries the last one as its cause.
     """
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_before_delay
+    from tenacity import (
+        AsyncRetrying,
+        retry_if_exception,
+        stop_after_attempt,
+        stop_before_delay,
+        wait_exponential_jitter,
+    )
+
+    back_off = wait_exponential_jitter(multiplier=patience.first, jitter=patience.first)
+
+    def wait(state: RetryCallState) -> float:
+        return min(patience.longest, max(_asked_for(state), back_off(state)))
 
     async def ask(request: Request) -> Result:
         async def once() -> Result:
@@ -66,7 +68,7 @@ def retrying(
         return await AsyncRetrying(
             sleep=sleep,
             stop=stop_after_attempt(patience.attempts) | stop_before_delay(patience.total),
-            wait=patience.wait,
+            wait=wait,
             retry=retry_if_exception(_is_retryable),
             before_sleep=_note,
             retry_error_callback=_give_up,
@@ -77,6 +79,12 @@ def retrying(
 
 def _error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome is not None else None
+
+
+def _asked_for(state: RetryCallState) -> float:
+    """Seconds that the other side wants us to wait."""
+    error = _error(state)
+    return (isinstance(error, BackendError) and error.retry_after) or 0.0
 
 
 def _is_retryable(error: BaseException) -> bool:
