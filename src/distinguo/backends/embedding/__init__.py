@@ -1,0 +1,1 @@
+"""Text encoders: one file per way to run one."""
