@@ -13,6 +13,7 @@ from distinguo.backends.index.index import Index
 from distinguo.backends.index.truth import Change, content_of, hash_of, searchable
 from distinguo.documents.chunking import Chunking, chunk
 from distinguo.documents.readers import Read, Skipped, once
+from distinguo.errors import BackendError
 from distinguo.protocols import Encoder, Tokeniser
 from distinguo.records import Document
 
@@ -169,5 +170,10 @@ def _embed(index: Index, changes: Sequence[Change], recipe: Recipe) -> int:
     for start in range(0, len(wanted), recipe.batch):
         batch = wanted[start : start + recipe.batch]
         vectors = recipe.encoder.encode([texts[content] for content in batch], "passage")
+        if len(vectors) != len(batch):
+            raise BackendError(
+                f"the encoder {recipe.encoder.fingerprint!r} gave {len(vectors)} vectors "
+                f"for {len(batch)} texts; expected one each"
+            )
         index.keep_vectors(list(zip(batch, vectors, strict=True)))
     return len(wanted)

@@ -48,6 +48,8 @@ def _ends_sentence(text: str, end: re.Match[str]) -> bool:
     following = text[end.end() : end.end() + _LONGEST_WORD].lstrip()[:1]
     if end["stop"].startswith((".", "…")) and following.islower():
         return False
+    if end["stop"] != ".":
+        return True
     before = text[max(0, end.start() - _LONGEST_WORD) : end.start() + 1]
     last = _LAST_WORD.search(before)
     return last is None or _ABBREVIATION.match(last[0].lstrip("(\"'“‘[")) is None

@@ -20,11 +20,13 @@ _BATCH: Final = 512  # passages on their way to the engine at once
 # failing: nothing is written unless this much is free, besides several times the size of what comes.
 _ROOM: Final = 32 * 2**20
 _GROWTH: Final = 8
+_LOADING: Final = 2**20  # to load writes next to nothing, but may fill the holes that the files still have
 
 
 def follower(folder: Path, truth: Truth) -> Edge:
     """The engine of `truth`, in step with it: caught up, or built anew if it is lost or damaged."""
     if (reached := applied(folder)) is not None:
+        _demand(folder, _LOADING + _holes(_shard(folder)))
         try:
             edge = Edge.load(_shard(folder))
         except DataError as error:
@@ -60,7 +62,11 @@ def applied(folder: Path) -> int | None:
 
 def reserve(folder: Path, size: int) -> None:
     """Raise `DataError` unless the disk has room for `size` bytes of vectors and text."""
-    needed, free = _ROOM + _GROWTH * size, shutil.disk_usage(folder).free
+    _demand(folder, _ROOM + _GROWTH * size)
+
+
+def _demand(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
     if free < needed:
         raise DataError(
             f"the disk of {str(folder)!r} is full: {free >> 20} MiB are free, {needed >> 20} MiB are needed. "
@@ -68,10 +74,16 @@ def reserve(folder: Path, size: int) -> None:
         )
 
 
+def _holes(folder: Path) -> int:
+    """How many bytes the files claim but do not have yet: the engine makes them large and fills them later."""
+    sizes = (path.stat() for path in folder.rglob("*") if path.is_file())
+    return sum(max(0, size.st_size - 512 * size.st_blocks) for size in sizes)
+
+
 def _build(folder: Path, truth: Truth) -> Edge:
     sequence, numbers = truth.sequence, truth.numbers()
-    shutil.rmtree(folder / "engine", ignore_errors=True)
     reserve(folder, len(numbers) * truth.fingerprint.dimension * 4)
+    shutil.rmtree(folder / "engine", ignore_errors=True)
     (folder / "engine").mkdir(mode=0o700)
     edge = Edge.create(_shard(folder), truth.fingerprint.dimension)
     for start in range(0, len(numbers), _BATCH):
