@@ -104,7 +104,7 @@ def test_twenty_kills_lose_nothing_committed_and_repeat_no_embedding(tmp_path: P
     kills = 0
     for _ in range(KILLS):
         log.write_bytes(b"")
-        kills += _kill_after(folder, log, rng.uniform(0.0, 0.12))
+        kills += _kill_after(folder, log, rng.uniform(0.0, 0.2))
         asked = log.read_text(encoding="utf-8").split()
         assert not kept & set(asked)
         assert len(set(asked)) == len(asked)

@@ -13,8 +13,8 @@ from typing import Final
 ANALYSER: Final = "terms 1"
 """Name and version of this analysis; part of an index's fingerprint. Any change of `terms` changes it."""
 
-# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and tatweel of Arabic: writers leave them
-# out, so they must not part a word from itself. Vowel signs of Indic and Thai scripts are letters, and stay.
+# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and tatweel of Arabic: writers leave
+# them out, so they must not part a word from itself. Vowel signs of Indic and Thai scripts are letters.
 _MARKS: Final = re.compile(
     r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     r"\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u08d3-\u08ff]"

@@ -75,7 +75,7 @@ def _demand(folder: Path, needed: int) -> None:
 
 
 def _holes(folder: Path) -> int:
-    """How many bytes the files claim but do not have yet: the engine makes them large and fills them later."""
+    """How many bytes files claim but do not have yet: the engine makes them large and fills them later."""
     sizes = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(max(0, size.st_size - 512 * size.st_blocks) for size in sizes)
 
