@@ -1,0 +1,268 @@
+"""OpenVINO GenAI as an engine; `OpenVinoLLM` starts it as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Set
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, cast, final
+
+from distinguo.backends.llm.openvino_copy import load_kept
+from distinguo.backends.llm.openvino_text import Text
+from distinguo.backends.llm.serving import Ask, RefusedError, serve
+from distinguo.records import Completion, Sampling, Usage
+
+if TYPE_CHECKING:
+    from openvino_genai import (
+        ContinuousBatchingPipeline,
+        GenerationConfig,
+        GenerationHandle,
+        GenerationOutput,
+    )
+
+BLOCK: Final = 32  # tokens of one block of the runtime's cache on a CPU
+
+Work = Generator[list["GenerationHandle"], None, Completion]
+"""How a question is answered: yields what it waits for, returns the reply."""
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A question on its way. `size` is its share of the cache in tokens; `handles` are what it waits for."""
+
+    ask: Ask
+    size: int
+    work: Work
+    handles: list[GenerationHandle] = field(default_factory=list["GenerationHandle"])
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether it has a schema that has not yet been seen to work."""
+        return bool(self.ask.sampling.schema) and not any(handle.can_read() for handle in self.handles)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class OpenVinoEngine:
+    """Continuous batching: a `step` moves all that run on by one token, or reads a piece of their prompts.
+
+    A schema that cannot be compiled breaks the pipeline for all at some later step, and the runtime does not
+    say whose it was. After such an accident the pipeline is made anew and its questions start again; from then
+    on one schema at a time is let in until it is seen to work, so that the next accident names its culprit.
+    """
+
+    model: Path
+    context: int
+    cache: int
+    threads: int
+    waiting: deque[_Job] = field(default_factory=deque[_Job])
+    running: dict[int, _Job] = field(default_factory=dict[int, _Job])
+    numbers: count[int] = field(default_factory=count)
+    is_cautious: bool = False
+    pipeline: ContinuousBatchingPipeline = field(init=False)
+    text: Text = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._load()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any question waits or runs."""
+        return bool(self.waiting or self.running)
+
+    def begin(self, ask: Ask) -> None:
+        """Let a question wait for its turn."""
+        self.waiting.append(self._job(ask))
+
+    def step(self, dropped: Set[int]) -> Iterator[tuple[int, Completion | RefusedError]]:
+        """Let in what there is room for, give what is finished, and move the others on."""
+        self._drop(dropped)
+        self._admit()
+        yield from self._advance()
+        if self.running:
+            try:
+                self.pipeline.step()
+            except RuntimeError as error:
+                yield from self._recover(error)
+
+    # ── a question ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _job(self, ask: Ask) -> _Job:
+        _check(ask.sampling)
+        try:
+            tokens = self.text.tokens(ask.messages)
+        except RuntimeError as error:
+            raise RefusedError(f"its chat template cannot render these messages: {error}") from error
+        room = self.context - len(tokens)
+        if room <= 0:
+            raise RefusedError(
+                f"the prompt has {len(tokens)} tokens, but prompt and reply may have {self.context} together; "
+                "shorten it or show fewer passages"
+            )
+        limit = min(ask.sampling.max_tokens, room)
+        blocks = -(-(len(tokens) + limit) // BLOCK) + len(ask.sampling.first_token)
+        return _Job(ask, blocks * BLOCK, self._work(ask.sampling, tokens, limit))
+
+    def _work(self, sampling: Sampling, tokens: list[int], limit: int) -> Work:
+        """The reply, then a forced token for each wanted word: the cache holds the prompt by then."""
+        reply = self._add(tokens, self._replying(sampling, limit))
+        yield [reply]
+        words = {word: self._add(tokens, self._forcing(word)) for word in sampling.first_token}
+        if words:
+            yield list(words.values())
+        output = _output(reply)
+        return Completion(
+            self.text.decoded(output.generated_ids),
+            is_truncated=output.finish_reason.name == "LENGTH",
+            usage=Usage(len(tokens), len(output.generated_ids)),
+            first_token=_apart({word: _output(handle) for word, handle in words.items()}),
+        )
+
+    def _replying(self, sampling: Sampling, limit: int) -> GenerationConfig:
+        from openvino_genai import StructuredOutputConfig
+
+        config = self.pipeline.get_config()
+        config.max_new_tokens = limit
+        config.stop_strings = set(sampling.stop)
+        config.do_sample = sampling.temperature > 0
+        if config.do_sample:
+            config.temperature, config.top_p = sampling.temperature, sampling.top_p
+            config.rng_seed = sampling.seed
+        if sampling.schema:
+            config.structured_output_config = StructuredOutputConfig(json_schema=sampling.schema)
+        return config
+
+    def _forcing(self, word: str) -> GenerationConfig:
+        """One token that begins `word`; its log-probability is taken before all others are masked."""
+        from openvino_genai import StructuredOutputConfig
+
+        config = self.pipeline.get_config()
+        config.max_new_tokens = config.logprobs = 1
+        config.structured_output_config = StructuredOutputConfig(
+            compound_grammar=StructuredOutputConfig.ConstString(word)
+        )
+        return config
+
+    def _add(self, tokens: list[int], config: GenerationConfig) -> GenerationHandle:
+        from openvino import Tensor, Type
+
+        prompt = Tensor(Type.i64, [1, len(tokens)])
+        prompt.data[:] = tokens
+        try:
+            return self.pipeline.add_request(next(self.numbers), prompt, config)
+        except RuntimeError as error:
+            raise RefusedError(f"the settings are refused: {error}") from error
+
+    # ── all questions ────────────────────────────────────────────────────────────────────────────────────
+
+    def _drop(self, dropped: Set[int]) -> None:
+        for number in [number for number in self.running if number in dropped]:
+            for handle in self.running.pop(number).handles:
+                handle.cancel()
+        self.waiting = deque(job for job in self.waiting if job.ask.id not in dropped)
+
+    def _admit(self) -> None:
+        """First come, first served, while the cache has room."""
+        while self.waiting:
+            job, others = self.waiting[0], self.running.values()
+            is_full = sum(other.size for other in others) + job.size > self.cache
+            must_wait = self.is_cautious and job.is_suspect and any(other.is_suspect for other in others)
+            if (is_full and self.running) or must_wait:
+                return
+            self.running[job.ask.id] = self.waiting.popleft()
+
+    def _advance(self) -> Iterator[tuple[int, Completion | RefusedError]]:
+        """Start what was let in, and give what is finished."""
+        for number, job in list(self.running.items()):
+            if any(handle.get_status().name == "RUNNING" for handle in job.handles):
+                continue
+            try:
+                job.handles = next(job.work)
+            except StopIteration as end:
+                del self.running[number]
+                yield number, end.value
+            except RefusedError as refusal:
+                del self.running[number]
+                yield number, refusal
+
+    def _recover(self, error: RuntimeError) -> Iterator[tuple[int, RefusedError]]:
+        """Make the pipeline anew after an accident, and start its questions again without the culprit."""
+        suspects = [job.ask for job in self.running.values() if job.is_suspect]
+        if not suspects:
+            raise error
+        again = [job.ask for job in self.running.values() if not job.is_suspect]
+        if len(suspects) == 1:
+            yield suspects[0].id, RefusedError(f"the reply's schema cannot be used: {error}")
+        else:
+            again += suspects
+        self.running.clear()
+        self.is_cautious = True
+        del self.pipeline  # its memory first
+        self._load()
+        self.waiting.extendleft(self._job(ask) for ask in reversed(again))
+
+    # ── the pipeline ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _load(self) -> None:
+        self.pipeline = load_kept(self.model, self._open)
+        self.text = Text(self.pipeline.get_tokenizer())
+
+    def _open(self, path: Path, *, save: bool) -> ContinuousBatchingPipeline:
+        from openvino_genai import ContinuousBatchingPipeline, SchedulerConfig
+
+        scheduler = SchedulerConfig()
+        scheduler.num_kv_blocks = self.cache // BLOCK
+        scheduler.enable_prefix_caching = True
+        saving = {"enable_save_ov_model": True} if save else {}
+        threads = {"INFERENCE_NUM_THREADS": self.threads} if self.threads else {}
+        return ContinuousBatchingPipeline(str(path), scheduler, "CPU", saving | threads, saving)
+
+
+def _check(sampling: Sampling) -> None:
+    """What would break the pipeline is refused before it gets there, as far as it can be known."""
+    if sampling.max_tokens < 1:
+        raise RefusedError(f"max_tokens is {sampling.max_tokens}; expected at least 1")
+    if not all(sampling.first_token):
+        raise RefusedError(f"first_token is {sampling.first_token!r}; expected words that are not empty")
+    if sampling.schema:
+        try:
+            schema = json.loads(sampling.schema)
+        except ValueError as error:
+            raise RefusedError(f"the reply's schema is no JSON: {error}") from error
+        if not isinstance(schema, dict):
+            raise RefusedError(f"the reply's schema is {sampling.schema[:80]!r}; expected a JSON object")
+
+
+def _output(handle: GenerationHandle) -> GenerationOutput:
+    if handle.get_status().name != "FINISHED":
+        raise RefusedError(
+            f"the runtime gave it up (status {handle.get_status().name}): its cache is too small"
+        )
+    return handle.read_all()[0]
+
+
+def _apart(forced: dict[str, GenerationOutput]) -> tuple[tuple[str, float], ...]:
+    """The log-probability of each word's first token; words that begin with one token cannot be told apart."""
+    first = Counter(output.generated_ids[0] for output in forced.values())
+    return tuple(
+        (word, min(0.0, output.generated_log_probs[0]))
+        for word, output in forced.items()
+        if first[output.generated_ids[0]] == 1
+    )
+
+
+def main() -> None:
+    """Serve the model named on the command line. The runtime's telemetry is never imported."""
+    sys.modules["openvino_telemetry"] = cast("ModuleType", None)  # the runtime's own stub takes its place
+    model, context, cache, threads = sys.argv[1:]
+    serve(lambda: OpenVinoEngine(Path(model), int(context), int(cache), int(threads)))
+
+
+if __name__ == "__main__":
+    main()

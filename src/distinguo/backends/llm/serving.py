@@ -1,0 +1,135 @@
+"""The inner side of a child process that runs a language model: JSON lines in, JSON lines out.
+
+Each line is one object. The parent sends ``{"id", "messages", "sampling"}`` to ask and ``{"drop": id}`` when it
+no longer wants the reply. For each question the child sends ``{"id", "reply"}`` or ``{"id", "error"}``; ``{"failed"}``
+says that the model could not be loaded. When its input ends, the parent is gone, and the child ends too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import asdict, dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO, Protocol, final
+
+from distinguo.records import Completion, Message, Sampling
+
+
+class RefusedError(Exception):
+    """The engine cannot answer this question, and never will; the others are not concerned."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to the model."""
+
+    id: int
+    messages: tuple[Message, ...]
+    sampling: Sampling
+
+
+class Engine(Protocol):
+    """A loaded model."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether `step` has anything to do."""
+        ...
+
+    def begin(self, ask: Ask) -> None:
+        """Take a question in. Raises `RefusedError`."""
+        ...
+
+    def step(self, dropped: Set[int]) -> Iterable[tuple[int, Completion | RefusedError]]:
+        """Work for a moment and give what is finished; questions in `dropped` are given up without a reply.
+
+        `dropped` grows while the engine works. Any other exception ends the child, and its parent starts anew.
+        """
+        ...
+
+
+def serve(load: Callable[[], Engine]) -> None:
+    """Load the model, then answer until the input ends."""
+    send = _sender(_private_stdout())
+    try:
+        engine = load()
+    except Exception as error:
+        send({"failed": f"{type(error).__name__}: {error}"})
+        raise
+    inbox = _Inbox(sys.stdin.buffer)
+    while (asks := inbox.take(wait=not engine.is_busy)) is not None:
+        for ask in asks:
+            try:
+                engine.begin(ask)
+            except RefusedError as refusal:
+                send({"id": ask.id, "error": str(refusal)})
+        for number, answer in engine.step(inbox.dropped):
+            match answer:
+                case Completion():
+                    send({"id": number, "reply": asdict(answer)})
+                case RefusedError():
+                    send({"id": number, "error": str(answer)})
+
+
+def _private_stdout() -> BinaryIO:
+    """Where replies go. What native libraries print to standard output goes to standard error from now on."""
+    private = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(private, "wb")
+
+
+def _sender(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
+    def send(message: dict[str, Any]) -> None:
+        out.write(json.dumps(message).encode() + b"\n")
+        out.flush()
+
+    return send
+
+
+@final
+@dataclass(slots=True)
+class _Inbox:
+    """Lines of the parent, read by a thread of their own, so that an engine at work hears what is dropped."""
+
+    lines: BinaryIO
+    dropped: set[int] = field(default_factory=set[int])
+    _asks: SimpleQueue[Ask | None] = field(default_factory=SimpleQueue[Ask | None])
+
+    def __post_init__(self) -> None:
+        Thread(target=self._read, name="inbox", daemon=True).start()
+
+    def take(self, *, wait: bool) -> list[Ask] | None:
+        """New questions that are still wanted; None when there will be no more."""
+        asks = list(self._waiting(wait=wait))
+        return None if None in asks else [ask for ask in asks if ask and ask.id not in self.dropped]
+
+    def _waiting(self, *, wait: bool) -> Iterator[Ask | None]:
+        try:
+            yield self._asks.get(block=wait)
+            while True:
+                yield self._asks.get_nowait()
+        except Empty:
+            return
+
+    def _read(self) -> None:
+        for line in self.lines:
+            message = json.loads(line)
+            if "drop" in message:
+                self.dropped.add(message["drop"])
+            else:
+                self._asks.put(_ask(message))
+        self._asks.put(None)
+
+
+def _ask(message: dict[str, Any]) -> Ask:
+    sampling = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in message["sampling"].items()
+    }
+    messages = tuple(Message(**turn) for turn in message["messages"])
+    return Ask(message["id"], messages, Sampling(**sampling))
