@@ -158,11 +158,7 @@ def _from_hub(source: HubFile, partial: Path, report: Report) -> None:
     try:
         httpx.head(hub, timeout=HUB_PATIENCE)
         path = hf_hub_download(
-            source.repo,
-            source.filename,
-            revision=source.revision,
-            local_dir=_workplace(partial),
-            endpoint=hub,
+            source.repo, source.filename, revision=source.revision, local_dir=_workplace(partial)
         )
     except Exception as error:  # whatever the client's HTTP library raises
         if isinstance(error, OSError) and error.errno in DISK_ERRORS:
