@@ -80,9 +80,6 @@ def test_importing_the_lower_floors_is_light() -> None:
     assert_light(watched("\n".join(f"import {module}" for module in modules)))
 
 
-@pytest.mark.skipif(
-    not (SOURCE / "distinguo" / "cli" / "main.py").exists(), reason="the command line is not built yet"
-)
 def test_asking_for_help_is_light() -> None:
     run = watched("import sys; sys.argv = ['distinguo', '--help']; from distinguo.cli.main import run; run()")
     assert_light(run)
