@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from distinguo.backends.index.index import Index
-from distinguo.backends.index.truth import content_of
+from distinguo.backends.index.truth import Truth, content_of
 from distinguo.documents.chunking import Chunking, chunk
 from distinguo.errors import DataError
 from distinguo.indexing.build import Recipe, build
@@ -179,6 +179,20 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(small_disk: Path, tmp_pa
         assert _contents(index) == before
         assert build(index, documents, recipe).unchanged == 50
         assert index.check() == ()
+
+
+def test_a_commit_that_finds_the_disk_full_half_way_is_taken_back(small_disk: Path) -> None:
+    truth = Truth.create(small_disk / "truth.sqlite", _recipe(small_disk / "log").fingerprint)
+    truth.keep_vectors([("before", b"x" * 1024)])
+    ballast = _fill(small_disk, leave=2**20)
+    with pytest.raises(DataError, match="full"):
+        truth.keep_vectors((f"during {n}", b"x" * 1024) for n in range(4096))
+    assert truth.vectors(["before", "during 0"]) == {"before": b"x" * 1024}
+    assert not list(truth.faults())
+    ballast.unlink()
+    truth.keep_vectors([("after", b"x")])
+    assert truth.vectors(["after"]) == {"after": b"x"}
+    truth.close()
 
 
 if __name__ == "__main__":

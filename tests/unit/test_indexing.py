@@ -7,7 +7,7 @@ import pytest
 from distinguo.backends.index.index import Index
 from distinguo.documents.chunking import Chunking
 from distinguo.documents.readers import Skipped, read
-from distinguo.errors import BackendError, DistinguoError, MismatchError
+from distinguo.errors import BackendError, ConfigError, DistinguoError, MismatchError
 from distinguo.indexing.build import Recipe, build
 from distinguo.records import Document, Role
 from distinguo.testing import HashEncoder, WordTokeniser
@@ -148,6 +148,11 @@ def test_an_encoder_that_gives_too_few_vectors_is_an_error(index: Index, recipe:
     recipe.encoder.encode = lambda texts, role: []
     with pytest.raises(DistinguoError, match="0 vectors for 1 texts"):
         build(index, _documents(a="One."), recipe)
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="batch"):
+        Recipe(Counting(), WordTokeniser(), batch=0)
 
 
 def test_a_folder_becomes_searchable(tmp_path: Path, index: Index, recipe: Recipe) -> None:

@@ -13,7 +13,7 @@ from distinguo.backends.index.index import Index
 from distinguo.backends.index.truth import Change, content_of, hash_of, searchable
 from distinguo.documents.chunking import Chunking, chunk
 from distinguo.documents.readers import Read, Skipped, once
-from distinguo.errors import BackendError
+from distinguo.errors import BackendError, ConfigError
 from distinguo.protocols import Encoder, Tokeniser
 from distinguo.records import Document
 
@@ -37,6 +37,10 @@ class Recipe:
     tokeniser: Tokeniser
     chunking: Chunking = field(default_factory=Chunking)
     batch: int = 64
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ConfigError(f"'batch' is {self.batch!r}; expected 1 or more passages")
 
     @property
     def fingerprint(self) -> Fingerprint:

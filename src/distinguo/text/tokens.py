@@ -68,7 +68,8 @@ def _grams(run: str, *sizes: int) -> list[str]:
 
 def _without_article(word: str) -> str:
     """`word` without the Arabic article and what is written together with it."""
-    for article in _ARTICLES:
-        if word.startswith(article) and len(word) - len(article) >= _SHORTEST_STEM:
-            return word.removeprefix(article)
+    if word.startswith(_ARTICLES):
+        for article in _ARTICLES:
+            if word.startswith(article) and len(word) - len(article) >= _SHORTEST_STEM:
+                return word.removeprefix(article)
     return word

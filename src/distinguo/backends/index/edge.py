@@ -42,7 +42,8 @@ class Point:
 class Edge:
     """Exact BM25 and exact inner products over the passages, with filters applied before ranking.
 
-    No graph (HNSW) is built: 20,000 passages take some 5 ms exactly, and building one stops the whole process.
+    No graph (HNSW) is built: exact search over 20,000 passages takes some 5 ms, and building one stops the
+    whole process for seconds.
 
     The engine holds the interpreter lock while it searches: let in one caller at a time, so that the rest of
     the program waits for one search at most. Nothing is durable before `flush`. Raises `DataError` when the

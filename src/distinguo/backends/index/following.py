@@ -33,6 +33,7 @@ def follower(folder: Path, truth: Truth) -> Edge:
             _log.warning("the search engine in %s is damaged and is built anew: %s", folder, error)
         else:
             if reached < truth.sequence:
+                reserve(folder, len(truth.changed_since(reached)) * truth.fingerprint.dimension * 4)
                 follow(folder, truth, edge)
             if edge.count() == truth.count():
                 return edge
@@ -42,10 +43,12 @@ def follower(folder: Path, truth: Truth) -> Edge:
 
 
 def follow(folder: Path, truth: Truth, edge: Edge) -> None:
-    """Apply to the engine what it lacks, and record how far it came. To apply a change twice does no harm."""
+    """Apply to the engine what it lacks, and record how far it came; `reserve` room for it before.
+
+    To apply a change twice does no harm.
+    """
     sequence = truth.sequence
     changed = truth.changed_since(applied(folder) or 0)
-    reserve(folder, len(changed) * truth.fingerprint.dimension * 4)
     for start in range(0, len(changed), _BATCH):
         _apply(changed[start : start + _BATCH], truth, edge)
     edge.flush()
