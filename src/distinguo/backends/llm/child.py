@@ -10,12 +10,13 @@ import json
 import logging
 import signal
 import sys
+from asyncio import StreamReader
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 from distinguo.errors import BackendError
 from distinguo.records import GREEDY, Completion, Prompt, Sampling, Usage
@@ -121,11 +122,11 @@ class ChildLLM:
             *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=LINE_LIMIT
         )
         self._process, self._said = process, b""
-        overhearing = asyncio.create_task(self._overhear(process))
+        overhearing = asyncio.create_task(self._overhear(cast("StreamReader", process.stderr)))
         try:
             for call in self._calls.values():
                 self._send(call.line)
-            await self._listen(process)
+            await self._listen(cast("StreamReader", process.stdout))
             await overhearing
             return await process.wait()
         finally:
@@ -134,22 +135,21 @@ class ChildLLM:
                 process.kill()
             await process.wait()
 
-    async def _listen(self, process: Process) -> None:
-        assert process.stdout is not None
-        while (line := await process.stdout.readline()).endswith(b"\n"):  # a torn last line is a death's
-            match json.loads(line):
-                case {"id": int(number), "reply": dict(reply)}:
+    async def _listen(self, replies: StreamReader) -> None:
+        while (line := await replies.readline()).endswith(b"\n"):  # a death may tear the last line
+            message: dict[str, Any] = json.loads(line)
+            match message:
+                case {"id": number, "reply": reply}:
                     self._settle(number, _completion(reply))
-                case {"id": int(number), "error": str(reason)}:
+                case {"id": number, "error": reason}:
                     self._settle(number, BackendError(f"model {self.name!r}: {reason}"))
-                case {"failed": str(reason)}:
+                case {"failed": reason}:
                     self._fail(f"it cannot be loaded: {reason}")
-                case message:
+                case _:
                     raise ValueError(f"it sent {message!r}")
 
-    async def _overhear(self, process: Process) -> None:
-        assert process.stderr is not None
-        while said := await process.stderr.read(STDERR_KEPT):
+    async def _overhear(self, words: StreamReader) -> None:
+        while said := await words.read(STDERR_KEPT):
             self._said = (self._said + said)[-STDERR_KEPT:]
 
     def _send(self, line: bytes) -> None:

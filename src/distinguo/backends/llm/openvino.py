@@ -19,9 +19,9 @@ from distinguo.records import GREEDY, Completion, Prompt, Sampling
 class OpenVinoLLM:
     """An `LLM` from a GGUF file (llama and Qwen families), started on first use; close it with `aclose`.
 
-    The first start converts the file and keeps the copy in a folder ``openvino`` beside it (if that folder can
-    be written), from which later starts load several times faster. Equal calls give equal replies as long as
-    the same questions run beside them; otherwise near-ties may fall differently, as in every batching engine.
+    The first start keeps a converted copy beside the file, if the disk allows: the folder ``….openvino``,
+    from which later starts load several times faster. Equal calls give equal replies as long as the same
+    questions run beside them; otherwise near-ties may fall differently, as in every engine that batches.
 
     Attributes:
         model: the GGUF file.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, cast, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 from distinguo.backends.llm.openvino_copy import load_kept
 from distinguo.backends.llm.openvino_text import Text
@@ -18,7 +18,7 @@ from distinguo.backends.llm.serving import Ask, RefusedError, serve
 from distinguo.records import Completion, Sampling, Usage
 
 if TYPE_CHECKING:
-    from openvino_genai import (
+    from openvino_genai.py_openvino_genai import (
         ContinuousBatchingPipeline,
         GenerationConfig,
         GenerationHandle,
@@ -53,8 +53,8 @@ class OpenVinoEngine:
     """Continuous batching: a `step` moves all that run on by one token, or reads a piece of their prompts.
 
     A schema that cannot be compiled breaks the pipeline for all at some later step, and the runtime does not
-    say whose it was. After such an accident the pipeline is made anew and its questions start again; from then
-    on one schema at a time is let in until it is seen to work, so that the next accident names its culprit.
+    say whose it was. After such an accident the pipeline is made anew and its questions start again; from
+    then on one schema at a time is let in until it is seen to work, so that the next one names its culprit.
     """
 
     model: Path
@@ -65,7 +65,7 @@ class OpenVinoEngine:
     running: dict[int, _Job] = field(default_factory=dict[int, _Job])
     numbers: count[int] = field(default_factory=count)
     is_cautious: bool = False
-    pipeline: ContinuousBatchingPipeline = field(init=False)
+    pipeline: Any = field(init=False)  # a ContinuousBatchingPipeline, whose own annotations have gaps
     text: Text = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,8 +102,8 @@ class OpenVinoEngine:
         room = self.context - len(tokens)
         if room <= 0:
             raise RefusedError(
-                f"the prompt has {len(tokens)} tokens, but prompt and reply may have {self.context} together; "
-                "shorten it or show fewer passages"
+                f"the prompt has {len(tokens)} tokens, but prompt and reply may have {self.context} "
+                "together; shorten it or show fewer passages"
             )
         limit = min(ask.sampling.max_tokens, room)
         blocks = -(-(len(tokens) + limit) // BLOCK) + len(ask.sampling.first_token)
@@ -248,7 +248,7 @@ def _output(handle: GenerationHandle) -> GenerationOutput:
 
 
 def _apart(forced: dict[str, GenerationOutput]) -> tuple[tuple[str, float], ...]:
-    """The log-probability of each word's first token; words that begin with one token cannot be told apart."""
+    """Each word's log-probability by its first token; words that begin with the same one tell nothing."""
     first = Counter(output.generated_ids[0] for output in forced.values())
     return tuple(
         (word, min(0.0, output.generated_log_probs[0]))

@@ -24,11 +24,13 @@ _log = logging.getLogger(__name__)
 class Load(Protocol):
     """Loads a model from a GGUF file or a folder; `save` leaves the converted model beside the file."""
 
-    def __call__(self, path: Path, *, save: bool) -> ContinuousBatchingPipeline: ...
+    def __call__(self, path: Path, *, save: bool) -> ContinuousBatchingPipeline:
+        """The pipeline of the model at `path`."""
+        ...
 
 
 def load_kept(model: Path, load: Load) -> ContinuousBatchingPipeline:
-    """`model`, from its copy if there is one; else from the file, and then a copy is left if the disk allows."""
+    """Load `model` from its copy if there is one; else from the file, leaving a copy if the disk allows."""
     copy, stamp = model.with_suffix(".openvino"), _stamp(model)
     if _read(copy / STAMP) == stamp:
         return load(copy, save=False)

@@ -1,16 +1,13 @@
-"""Text into tokens and back for OpenVINO GenAI: whole, however long, and without control tokens from outside."""
+"""Text to tokens and back for OpenVINO GenAI: none dropped, and no control tokens from outside."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import Any, Final, final
 
 from distinguo.records import Message
-
-if TYPE_CHECKING:
-    from openvino_genai import Tokenizer
 
 ENCODED_AT_ONCE: Final = 8192
 """A tokeniser made from a GGUF file drops the beginning of what has more tokens, in silence."""
@@ -25,18 +22,18 @@ CONTROL: Final = re.compile(r"<\S+?>|\[/?[A-Z_]+\]")
 @final
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The model's chat template and tokeniser."""
+    """The chat template and tokens of `tokenizer`, the runtime's own."""
 
-    tokenizer: Tokenizer
+    tokenizer: Any
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """The prompt that asks for a reply to `messages`.
 
-        A control token spelled out in a message, such as an end of turn in a passage that someone forged, is read
-        as the plain text that it is: it is cut in two before it is encoded.
+        A control token spelled out in a message, such as the end of a turn in a forged passage, is read as
+        the plain text that it is: it is cut in two before it is encoded.
         """
         turns = [{"role": message.role, "content": self._disarmed(message.content)} for message in messages]
-        rendered = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True)
+        rendered: str = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True)
         return [token for piece in rendered.split(CUT) for token in self._encoded(piece)]
 
     def decoded(self, tokens: Sequence[int]) -> str:

@@ -1,15 +1,15 @@
 """The inner side of a child process that runs a language model: JSON lines in, JSON lines out.
 
-Each line is one object. The parent sends ``{"id", "messages", "sampling"}`` to ask and ``{"drop": id}`` when it
-no longer wants the reply. For each question the child sends ``{"id", "reply"}`` or ``{"id", "error"}``; ``{"failed"}``
-says that the model could not be loaded. When its input ends, the parent is gone, and the child ends too.
+Each line is one object. The parent asks with ``{"id", "messages", "sampling"}`` and says ``{"drop": id}``
+when it no longer wants the reply. For each question the child sends ``{"id", "reply"}`` or
+``{"id", "error"}``; ``{"failed"}`` says that the model cannot be loaded. When its input ends, its parent is
+gone, and it ends too.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
@@ -48,7 +48,7 @@ class Engine(Protocol):
     def step(self, dropped: Set[int]) -> Iterable[tuple[int, Completion | RefusedError]]:
         """Work for a moment and give what is finished; questions in `dropped` are given up without a reply.
 
-        `dropped` grows while the engine works. Any other exception ends the child, and its parent starts anew.
+        `dropped` grows while the engine works. Any other exception ends the child; its parent starts another.
         """
         ...
 
@@ -61,7 +61,7 @@ def serve(load: Callable[[], Engine]) -> None:
     except Exception as error:
         send({"failed": f"{type(error).__name__}: {error}"})
         raise
-    inbox = _Inbox(sys.stdin.buffer)
+    inbox = _Inbox(os.fdopen(0, "rb"))  # not `sys.stdin`, which the interpreter wants to lock at its end
     while (asks := inbox.take(wait=not engine.is_busy)) is not None:
         for ask in asks:
             try:
@@ -127,9 +127,6 @@ class _Inbox:
 
 
 def _ask(message: dict[str, Any]) -> Ask:
-    sampling = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in message["sampling"].items()
-    }
-    messages = tuple(Message(**turn) for turn in message["messages"])
-    return Ask(message["id"], messages, Sampling(**sampling))
+    sampling: dict[str, Any] = message["sampling"]
+    sampling |= {"stop": tuple(sampling["stop"]), "first_token": tuple(sampling["first_token"])}
+    return Ask(message["id"], tuple(Message(**turn) for turn in message["messages"]), Sampling(**sampling))
