@@ -24,6 +24,7 @@ from distinguo.text.thinking import strip_thinking
 
 LINE_LIMIT: Final = 1 << 24  # bytes of one reply
 STDERR_KEPT: Final = 4000  # bytes of what the child last said on standard error
+STDERR_TOLD: Final = 8  # lines of that in an error's message
 DEATHS: Final = 3  # of its child, after which a question is not asked again: it may be what kills it
 GRACE: Final = 5.0  # seconds that a closed child has to end by itself
 
@@ -168,7 +169,7 @@ class ChildLLM:
 
     def _fail(self, reason: str, deaths: int = 0) -> None:
         """Fail the questions that saw at least so many deaths of their child, and forget them."""
-        said = self._said.decode(errors="replace").strip()
+        said = "\n".join(self._said.decode(errors="replace").strip().splitlines()[-STDERR_TOLD:])
         message = f"model {self.name!r}: {reason}" + (f"; it last said:\n{said}" if said else "")
         for number in [number for number, call in self._calls.items() if call.deaths >= deaths]:
             self._settle(number, BackendError(message))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Set
@@ -94,7 +93,6 @@ class OpenVinoEngine:
     # ── a question ───────────────────────────────────────────────────────────────────────────────────────
 
     def _job(self, ask: Ask) -> _Job:
-        _check(ask.sampling)
         try:
             tokens = self.text.tokens(ask.messages)
         except RuntimeError as error:
@@ -222,21 +220,6 @@ class OpenVinoEngine:
         saving = {"enable_save_ov_model": True} if save else {}
         threads = {"INFERENCE_NUM_THREADS": self.threads} if self.threads else {}
         return ContinuousBatchingPipeline(str(path), scheduler, "CPU", saving | threads, saving)
-
-
-def _check(sampling: Sampling) -> None:
-    """What would break the pipeline is refused before it gets there, as far as it can be known."""
-    if sampling.max_tokens < 1:
-        raise RefusedError(f"max_tokens is {sampling.max_tokens}; expected at least 1")
-    if not all(sampling.first_token):
-        raise RefusedError(f"first_token is {sampling.first_token!r}; expected words that are not empty")
-    if sampling.schema:
-        try:
-            schema = json.loads(sampling.schema)
-        except ValueError as error:
-            raise RefusedError(f"the reply's schema is no JSON: {error}") from error
-        if not isinstance(schema, dict):
-            raise RefusedError(f"the reply's schema is {sampling.schema[:80]!r}; expected a JSON object")
 
 
 def _output(handle: GenerationHandle) -> GenerationOutput:

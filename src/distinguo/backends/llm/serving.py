@@ -60,11 +60,12 @@ def serve(load: Callable[[], Engine]) -> None:
         engine = load()
     except Exception as error:
         send({"failed": f"{type(error).__name__}: {error}"})
-        raise
+        raise SystemExit(1) from error
     inbox = _Inbox(os.fdopen(0, "rb"))  # not `sys.stdin`, which the interpreter wants to lock at its end
     while (asks := inbox.take(wait=not engine.is_busy)) is not None:
         for ask in asks:
             try:
+                _check(ask.sampling)
                 engine.begin(ask)
             except RefusedError as refusal:
                 send({"id": ask.id, "error": str(refusal)})
@@ -74,6 +75,25 @@ def serve(load: Callable[[], Engine]) -> None:
                     send({"id": number, "reply": asdict(answer)})
                 case RefusedError():
                     send({"id": number, "error": str(answer)})
+
+
+def _check(sampling: Sampling) -> None:
+    """Refuse what engines would misread, or break at."""
+    if sampling.max_tokens < 1:
+        raise RefusedError(f"max_tokens is {sampling.max_tokens}; expected at least 1")
+    if not sampling.temperature >= 0:
+        raise RefusedError(f"temperature is {sampling.temperature}; expected at least 0")
+    if not 0 < sampling.top_p <= 1:
+        raise RefusedError(f"top_p is {sampling.top_p}; expected more than 0 and at most 1")
+    if not all(sampling.stop) or not all(sampling.first_token):
+        raise RefusedError("a stop string or wanted first word is empty")
+    if sampling.schema:
+        try:
+            schema = json.loads(sampling.schema)
+        except ValueError as error:
+            raise RefusedError(f"the reply's schema is no JSON: {error}") from error
+        if not isinstance(schema, dict):
+            raise RefusedError(f"the reply's schema is {sampling.schema[:80]!r}; expected a JSON object")
 
 
 def _private_stdout() -> BinaryIO:
