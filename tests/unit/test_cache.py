@@ -72,6 +72,8 @@ class Port:
         try:
             await self.gate.wait()
         finally:
+            for _ in range(3):  # as closing a connection takes its time
+                await asyncio.sleep(0)
             self.ended += 1
         if self.error is not None:
             raise self.error
