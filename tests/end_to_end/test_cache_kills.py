@@ -111,7 +111,6 @@ def made(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.slow
 def test_killed_twenty_times_no_kept_call_is_made_again(tmp_path):
     folder, scratch = tmp_path / "cache", tmp_path / "scratch"
     folder.mkdir()
