@@ -13,8 +13,10 @@ from distinguo.backends.index.index import erase
 from distinguo.cli.console import err, out, progress
 from distinguo.cli.setting_up import places, settings
 from distinguo.config.build import Components
-from distinguo.documents.readers import read
+from distinguo.documents.readers import Skipped, read
+from distinguo.errors import DataError
 from distinguo.indexing.build import Report, build
+from distinguo.records import Document
 
 MOST_SHOWN = 20
 
@@ -41,6 +43,9 @@ def index_documents(
 
 async def _build(sources: list[Path], *, name: str, config: Path | None, rebuild: bool) -> Report:
     found = [item for source in sources for item in read(source)]
+    if not any(isinstance(item, Document) for item in found):
+        skipped = "; ".join(f"{item.source}: {item.reason}" for item in found if isinstance(item, Skipped))
+        raise DataError(f"no document in {', '.join(map(str, sources))} ({skipped or 'nothing is there'})")
     with progress(unit="bytes", is_bytes=True) as fetching:
         components = Components(settings(config), places(), progress=fetching)
         recipe = components.recipe(name)

@@ -26,7 +26,7 @@ def show_result(console: Console, result: Row) -> None:
             cited = [item for item in rows(result["evidence"]) if item["is_cited"]]
             for number, item in enumerate(cited, start=1):
                 console.print(f"\n[bold]\\[{number}][/] {escape(place(item))}", style="cyan")
-                console.print(Padding(Text(str(item["text"])), (0, 0, 0, 4)))
+                console.print(Padding(Text(str(item["text"])), (0, 0, 0, 4), expand=False))
         case "abstained":
             console.print(f"[bold yellow]I cannot say:[/] {escape(str(result['reason']))}.")
             looked = rows(result["evidence"])
@@ -37,7 +37,7 @@ def show_result(console: Console, result: Row) -> None:
         case state:
             console.print(f"[bold red]{state}:[/] {escape(str(result['reason']))}")
             if result["raw"]:
-                console.print(Padding(Text(clip(str(result["raw"]))), (0, 0, 0, 4)))
+                console.print(Padding(Text(clip(str(result["raw"]))), (0, 0, 0, 4), expand=False))
 
 
 def show_trace(console: Console, stored: Row) -> None:
@@ -50,7 +50,7 @@ def show_trace(console: Console, stored: Row) -> None:
         fields = cast("Row", event["fields"])
         console.print(f"[bold]{kind}[/] {escape(path)} [dim]{seconds:.2f} s[/]")
         for line in _lines(fields):
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
+            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
     console.print(Rule(style="dim"))
 
 

@@ -11,6 +11,7 @@ from typing import final
 from distinguo.errors import ConfigError
 from distinguo.models.store import Progress, Store
 from distinguo.protocols import LLM, Encoder, Tokeniser
+from distinguo.text.pieces import Pieces
 
 
 @final
@@ -82,22 +83,44 @@ def openai(url: str, model: str, key_env: str = "", stall: float = 120.0, total:
     return Model(llm, f"openai {url} {model}", llm.aclose)
 
 
-def minilm(model: str, shelf: Shelf) -> Encoding:
+def minilm(model: str, shelf: Shelf, max_tokens: int = 256) -> Encoding:
     """MiniLM of the catalogue, run by OpenVINO."""
     from distinguo.backends.embedding.minilm import MiniLM
 
-    encoder = MiniLM(shelf.get(model))
-    return Encoding(encoder, encoder)
+    encoder = MiniLM(shelf.get(model), max_tokens=max_tokens)
+    return Encoding(encoder, encoder.tokeniser)
 
 
-def openai_encoder(
-    url: str, model: str, dimension: int, shelf: Shelf, key_env: str = "", query_prefix: str = ""
+def sentence_transformers(model: str, shelf: Shelf, revision: str = "main") -> Encoding:
+    """Any model that sentence-transformers loads, by name or folder. The length of passages is estimated."""
+    from distinguo.backends.embedding.sentence_transformers import SentenceTransformersEncoder
+
+    encoder = SentenceTransformersEncoder(model, revision=revision, offline=shelf.store.offline)
+    return Encoding(encoder, Pieces())
+
+
+def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
+    url: str,
+    model: str,
+    dimension: int,
+    key_env: str = "",
+    query_prefix: str = "",
+    passage_prefix: str = "",
+    stall: float = 60.0,
 ) -> Encoding:
-    """Any OpenAI-compatible embeddings endpoint. Passages are measured in MiniLM's tokens."""
+    """Any OpenAI-compatible embeddings endpoint. The length of passages is estimated."""
     from distinguo.backends.embedding.openai import OpenAIEncoder
 
-    encoder = OpenAIEncoder(url, model, dimension, _key(key_env), query_prefix)
-    return Encoding(encoder, minilm("all-minilm-l6-v2-int8", shelf).tokeniser)
+    encoder = OpenAIEncoder(
+        url,
+        model,
+        dimension,
+        _key(key_env),
+        query_prefix=query_prefix,
+        passage_prefix=passage_prefix,
+        stall=stall,
+    )
+    return Encoding(encoder, Pieces())
 
 
 def _key(variable: str) -> str | None:

@@ -33,23 +33,40 @@ Work = Generator[list["GenerationHandle"], None, Completion]
 @final
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A question on its way. `size` is its share of the cache in tokens; `handles` are what it waits for."""
+    """A question on its way.
+
+    Attributes:
+        ask: the question.
+        size: its share of the cache, in tokens.
+        beginnings: the prompt's first block, first two blocks, and so on, each as a hash.
+        work: how it is answered.
+        handles: what it waits for.
+    """
 
     ask: Ask
     size: int
+    beginnings: tuple[int, ...]
     work: Work
     handles: list[GenerationHandle] = field(default_factory=list["GenerationHandle"])
 
     @property
+    def is_reading(self) -> bool:
+        """Whether the first token of the reply is still to come."""
+        return not any(handle.can_read() for handle in self.handles)
+
+    @property
     def is_suspect(self) -> bool:
         """Whether it has a schema that has not yet been seen to work."""
-        return bool(self.ask.sampling.schema) and not any(handle.can_read() for handle in self.handles)
+        return bool(self.ask.sampling.schema) and self.is_reading
 
 
 @final
 @dataclass(slots=True, eq=False)
 class OpenVinoEngine:
     """Continuous batching: a `step` moves all that run on by one token, or reads a piece of their prompts.
+
+    Prompts that begin alike are read once: the runtime finds what it has read before, but not what it is just
+    reading, so a question waits while another reads the very piece that it would have to read next.
 
     A schema that cannot be compiled breaks the pipeline for all at some later step, and the runtime does not
     say whose it was. After such an accident the pipeline is made anew and its questions start again; from
@@ -63,6 +80,7 @@ class OpenVinoEngine:
     waiting: deque[_Job] = field(default_factory=deque[_Job])
     running: dict[int, _Job] = field(default_factory=dict[int, _Job])
     numbers: count[int] = field(default_factory=count)
+    known: set[int] = field(default_factory=set[int])  # beginnings that were read
     is_cautious: bool = False
     pipeline: Any = field(init=False)  # a ContinuousBatchingPipeline, whose own annotations have gaps
     text: Text = field(init=False)
@@ -105,7 +123,7 @@ class OpenVinoEngine:
             )
         limit = min(ask.sampling.max_tokens, room)
         blocks = -(-(len(tokens) + limit) // BLOCK) + len(ask.sampling.first_token)
-        return _Job(ask, blocks * BLOCK, self._work(ask.sampling, tokens, limit))
+        return _Job(ask, blocks * BLOCK, _beginnings(tokens), self._work(ask.sampling, tokens, limit))
 
     def _work(self, sampling: Sampling, tokens: list[int], limit: int) -> Work:
         """The reply, then a forced token for each wanted word: the cache holds the prompt by then."""
@@ -166,18 +184,30 @@ class OpenVinoEngine:
         self.waiting = deque(job for job in self.waiting if job.ask.id not in dropped)
 
     def _admit(self) -> None:
-        """First come, first served, while the cache has room."""
-        while self.waiting:
-            job, others = self.waiting[0], self.running.values()
-            is_full = sum(other.size for other in others) + job.size > self.cache
-            must_wait = self.is_cautious and job.is_suspect and any(other.is_suspect for other in others)
-            if (is_full and self.running) or must_wait:
-                return
-            self.running[job.ask.id] = self.waiting.popleft()
+        """First come, first served, while the cache has room; who waits for another's reading is passed."""
+        taken = sum(job.size for job in self.running.values())
+        reading = {
+            beginning for job in self.running.values() if job.is_reading for beginning in job.beginnings
+        }
+        is_watching = self.is_cautious and any(job.is_suspect for job in self.running.values())
+        passed: list[_Job] = []
+        while self.waiting and (not self.running or taken + self.waiting[0].size <= self.cache):
+            job = self.waiting.popleft()
+            unread = next((beginning for beginning in job.beginnings if beginning not in self.known), None)
+            if unread in reading or (is_watching and job.is_suspect):
+                passed.append(job)
+                continue
+            self.running[job.ask.id] = job
+            taken += job.size
+            reading.update(job.beginnings)
+            is_watching = is_watching or (self.is_cautious and job.is_suspect)
+        self.waiting.extendleft(reversed(passed))
 
     def _advance(self) -> Iterator[tuple[int, Completion | RefusedError]]:
         """Start what was let in, and give what is finished."""
         for number, job in list(self.running.items()):
+            if job.handles and not job.is_reading:
+                self.known.update(job.beginnings)
             if any(handle.get_status().name == "RUNNING" for handle in job.handles):
                 continue
             try:
@@ -200,6 +230,7 @@ class OpenVinoEngine:
         else:
             again += suspects
         self.running.clear()
+        self.known.clear()
         self.is_cautious = True
         del self.pipeline  # its memory first
         self._load()
@@ -220,6 +251,15 @@ class OpenVinoEngine:
         saving = {"enable_save_ov_model": True} if save else {}
         threads = {"INFERENCE_NUM_THREADS": self.threads} if self.threads else {}
         return ContinuousBatchingPipeline(str(path), scheduler, "CPU", saving | threads, saving)
+
+
+def _beginnings(tokens: list[int]) -> tuple[int, ...]:
+    """Hashes of the whole blocks that precede the last token, each with all that is before it."""
+    beginning, hashes = 0, list[int]()
+    for end in range(BLOCK, len(tokens), BLOCK):
+        beginning = hash((beginning, *tokens[end - BLOCK : end]))
+        hashes.append(beginning)
+    return tuple(hashes)
 
 
 def _output(handle: GenerationHandle) -> GenerationOutput:
