@@ -67,7 +67,7 @@ class Method(Protocol):
 
 
 class Encoder(Protocol):
-    """A text encoder as CPU backends give it: synchronous, many texts at once. A `Batcher` makes it an `Embedder`."""
+    """A text encoder: synchronous, many texts at once. A `Batcher` makes it an `Embedder`."""
 
     @property
     def fingerprint(self) -> str:

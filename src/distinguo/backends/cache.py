@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar, final
 
 from distinguo.errors import ConfigError, DataError, DistinguoError, MismatchError
+from distinguo.private import make_folder
 from distinguo.trace import Json, note
 
 Request = TypeVar("Request")
@@ -218,7 +219,7 @@ async def _end(task: asyncio.Task[Result]) -> None:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite's side files take over this mode
     database = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
     try:

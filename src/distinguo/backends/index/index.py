@@ -17,6 +17,7 @@ from distinguo.backends.index.following import applied, follow, follower, reserv
 from distinguo.backends.index.lock import Lock
 from distinguo.backends.index.truth import Change, Row, Truth
 from distinguo.errors import BackendError, ConfigError, DataError, DistinguoError
+from distinguo.private import make_folder
 from distinguo.records import Condition, Passage
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Index:
             MismatchError: any part of its fingerprint differs, or its version.
         """
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
         except OSError as error:
             raise DataError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from error
         if not (folder / "truth.sqlite").exists():

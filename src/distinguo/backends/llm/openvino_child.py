@@ -202,6 +202,8 @@ class OpenVinoEngine:
             reading.update(job.beginnings)
             is_watching = is_watching or (self.is_cautious and job.is_suspect)
         self.waiting.extendleft(reversed(passed))
+        if len(self.known) * BLOCK > self.cache:  # the runtime has forgotten some of it too
+            self.known.clear()
 
     def _advance(self) -> Iterator[tuple[int, Completion | RefusedError]]:
         """Start what was let in, and give what is finished."""
