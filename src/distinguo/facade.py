@@ -71,7 +71,7 @@ class Distinguo:
         """Close models and indexes, and end the thread. A second call does nothing."""
         if self._loop.is_closed():
             return
-        self._run(self._components.__aexit__())
+        self._run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -90,6 +90,10 @@ class Distinguo:
         if method not in self._methods:
             self._methods[method] = self._components.method(method)
         return await answer_all(self._methods[method], questions, on_end=self._keep)
+
+    async def _end(self) -> None:
+        await self._components.__aexit__()
+        await self._loop.shutdown_default_executor()
 
     def _keep(self, result: Result, trace: Trace) -> None:
         try:
