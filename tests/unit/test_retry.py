@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from distinguo.backends.retry import Patience, retrying
+from distinguo.backends.retry import Patience, PatientEncoder, retrying
 from distinguo.errors import BackendError, ParseError
 from distinguo.trace import Trace, tracing
 
@@ -135,3 +135,24 @@ async def test_a_caller_who_leaves_while_waiting_is_let_go():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert port.calls == 1
+
+
+def test_an_encoder_for_indexing_asks_again_and_gives_up_clearly() -> None:
+    failures = [BackendError("busy", retryable=True, retry_after=7.0), BackendError("busy", retryable=True)]
+    waits: list[float] = []
+
+    class Busy:
+        fingerprint, dimension = "flaky", 2
+
+        def encode(self, texts, role):
+            if failures:
+                raise failures.pop(0)
+            return [role for _ in texts]
+
+    encoder = PatientEncoder(Busy(), Patience(attempts=3), waits.append)
+    assert encoder.encode(["a", "b"], "passage") == ["passage", "passage"]
+    assert waits[0] == 7.0
+    assert (encoder.fingerprint, encoder.dimension) == ("flaky", 2)
+    failures.extend(BackendError("busy", retryable=True) for _ in range(3))
+    with pytest.raises(BackendError, match="gave up after 3 attempts"):
+        encoder.encode(["a"], "passage")

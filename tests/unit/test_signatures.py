@@ -41,12 +41,12 @@ def test_a_whole_number_may_stand_for_a_number_and_nothing_else_may() -> None:
 
 
 def test_an_unknown_setting_gets_the_nearest_name() -> None:
-    with pytest.raises(ConfigError, match="car.door: unknown setting; did you mean 'doors'"):
+    with pytest.raises(ConfigError, match=r"car\.door: unknown setting; did you mean 'doors'"):
         build(door=1)
 
 
 def test_what_is_given_cannot_be_written() -> None:
-    with pytest.raises(ConfigError, match="car.engine: unknown setting"):
+    with pytest.raises(ConfigError, match=r"car\.engine: unknown setting"):
         call(Car, {"engine": "x"}, path="car", given={Engine: Engine()})
 
 
@@ -54,7 +54,7 @@ def test_a_missing_setting_is_named() -> None:
     def needs(url: str) -> str:
         return url
 
-    with pytest.raises(ConfigError, match="server.url: missing; expected text"):
+    with pytest.raises(ConfigError, match=r"server\.url: missing; expected text"):
         call(needs, {}, path="server")
 
 

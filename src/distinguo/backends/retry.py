@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, final
 
 from distinguo.errors import BackendError
 from distinguo.trace import note
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
+
+    from distinguo.protocols import Encoder, Vector
+    from distinguo.records import Role
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")
@@ -48,33 +52,59 @@ def retrying(
 
     When patience is at an end a `BackendError` says so, and carries the last one as its cause.
     """
-    from tenacity import (
-        AsyncRetrying,
-        retry_if_exception,
-        stop_after_attempt,
-        stop_before_delay,
-        wait_exponential_jitter,
-    )
+    from tenacity import AsyncRetrying
+
+    async def ask(request: Request) -> Result:
+        async def once() -> Result:
+            return await call(request)
+
+        return await AsyncRetrying(sleep=sleep, **_policy(patience))(once)
+
+    return ask
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PatientEncoder:
+    """An `Encoder` that asks again, for indexing; in a question the wrapper of its `Embedder` does."""
+
+    encoder: Encoder
+    patience: Patience = PATIENT
+    sleep: Callable[[float], None] = time.sleep
+
+    @property
+    def fingerprint(self) -> str:
+        """The encoder's."""
+        return self.encoder.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """The encoder's."""
+        return self.encoder.dimension
+
+    def encode(self, texts: Sequence[str], role: Role) -> Sequence[Vector]:
+        """The encoder's vectors. Raises `BackendError` when patience is at an end."""
+        from tenacity import Retrying
+
+        return Retrying(sleep=self.sleep, **_policy(self.patience))(self.encoder.encode, texts, role)
+
+
+def _policy(patience: Patience) -> dict[str, Any]:
+    """The settings of tenacity's controllers, which are untyped keywords."""
+    from tenacity import retry_if_exception, stop_after_attempt, stop_before_delay, wait_exponential_jitter
 
     back_off = wait_exponential_jitter(multiplier=patience.first, jitter=patience.first)
 
     def wait(state: RetryCallState) -> float:
         return min(patience.longest, max(_asked_for(state), back_off(state)))
 
-    async def ask(request: Request) -> Result:
-        async def once() -> Result:
-            return await call(request)
-
-        return await AsyncRetrying(
-            sleep=sleep,
-            stop=stop_after_attempt(patience.attempts) | stop_before_delay(patience.total),
-            wait=wait,
-            retry=retry_if_exception(_is_retryable),
-            before_sleep=_note,
-            retry_error_callback=_give_up,
-        )(once)
-
-    return ask
+    return {
+        "stop": stop_after_attempt(patience.attempts) | stop_before_delay(patience.total),
+        "wait": wait,
+        "retry": retry_if_exception(_is_retryable),
+        "before_sleep": _note,
+        "retry_error_callback": _give_up,
+    }
 
 
 def _error(state: RetryCallState) -> BaseException | None:

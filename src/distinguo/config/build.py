@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
 
 from distinguo.backends.batching import BatchedEmbedder
+from distinguo.backends.embedding.cuts import NotedCuts
 from distinguo.backends.index.index import Index
 from distinguo.backends.limits import Budget
+from distinguo.backends.retry import PatientEncoder
 from distinguo.backends.wrapped import wrap_embedder, wrap_llm, wrap_retriever
 from distinguo.config.models import Encoding, Model, Shelf
 from distinguo.config.names import TABLES, Kind
@@ -128,7 +130,7 @@ class Components:
         settings = self._index_settings(name)
         encoding = self._encoding(name)
         chunking = Chunking(settings.chunk_tokens, settings.chunk_overlap)
-        return Recipe(encoding.encoder, encoding.tokeniser, chunking)
+        return Recipe(PatientEncoder(encoding.encoder), encoding.tokeniser, chunking)
 
     def make_index(self, name: str) -> Index:
         """The index `name`, to change it; a new one where there is none."""
@@ -158,8 +160,10 @@ class Components:
         return self._closing(Index.open(self.places.indexes / name, encoder=encoder))
 
     def _new_embedder(self, name: str) -> Embedder:
-        embedder = BatchedEmbedder.of(self._encoding(name).encoder)
-        self._stack.push_async_callback(embedder.aclose)
+        encoding = self._encoding(name)
+        batched = BatchedEmbedder.of(encoding.encoder)
+        self._stack.push_async_callback(batched.aclose)
+        embedder = NotedCuts(batched, encoding.tokeniser, encoding.limit) if encoding.limit else batched
         return wrap_embedder(embedder, name="embed")
 
     def _encoding(self, index: str) -> Encoding:

@@ -6,12 +6,15 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 from distinguo.errors import ConfigError
 from distinguo.models.store import Progress, Store
 from distinguo.protocols import LLM, Encoder, Tokeniser
 from distinguo.text.pieces import Pieces
+
+FRAME: Final = 2
+"""Special tokens that MiniLM puts around a text."""
 
 
 @final
@@ -27,10 +30,11 @@ class Model:
 @final
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoder, with the tokens by which passages are measured."""
+    """An encoder, with the tokens by which passages are measured, and how many of them it reads (0: unknown)."""
 
     encoder: Encoder
     tokeniser: Tokeniser
+    limit: int = 0
 
 
 @final
@@ -88,7 +92,7 @@ def minilm(model: str, shelf: Shelf, max_tokens: int = 256) -> Encoding:
     from distinguo.backends.embedding.minilm import MiniLM
 
     encoder = MiniLM(shelf.get(model), max_tokens=max_tokens)
-    return Encoding(encoder, encoder.tokeniser)
+    return Encoding(encoder, encoder.tokeniser, max_tokens - FRAME)
 
 
 def sentence_transformers(model: str, shelf: Shelf, revision: str = "main") -> Encoding:
