@@ -10,7 +10,7 @@ demo: $(VENV)/base models            ## index the sample corpus and ask three qu
 	$(ASK) index examples/corpus
 	$(ASK) ask "At what times does the ferry to Ellerholm leave the mainland?"
 	$(ASK) ask "How many mg of Calvoryn per kg does a seal receive?"
-	$(ASK) ask "What does a bottle of Calvoryn cost?"
+	$(ASK) ask "In which country are the Brinelock cabinets made?"
 
 test: check $(VENV)/dev models       ## all tests, the embedded models included
 	$(BIN)/distinguo models get smollm2-135m-instruct

@@ -24,7 +24,7 @@ CORPUS = {
 
 
 def says(answer: str | None, *citations: int) -> str:
-    return json.dumps({"citations": list(citations), "answer": answer})
+    return json.dumps({"is_stated": answer is not None, "answer": answer, "citations": list(citations)})
 
 
 def first_passage(asked: Asked) -> str:

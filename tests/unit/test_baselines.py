@@ -4,6 +4,7 @@ from distinguo.methods.baselines.closed_book import ClosedBook
 from distinguo.methods.baselines.vanilla import Vanilla
 from distinguo.records import Abstention, Answer, Passage, Query, Question
 from distinguo.testing import ListRetriever, ScriptedLLM
+from doubles.house import says
 
 QUESTION = Question("q", "Where is the gate?")
 
@@ -16,7 +17,7 @@ async def test_closed_book_searches_nothing_and_cites_nothing() -> None:
 
 async def test_vanilla_reads_the_top_k_in_rank_order() -> None:
     passages = [Passage(f"p{n}", f"text {n}") for n in range(5)]
-    llm = ScriptedLLM(['{"citations": [3], "answer": "north"}'])
+    llm = ScriptedLLM([says("north", 3)])
     outcome = await Vanilla(llm, ListRetriever(passages), k=3).answer(QUESTION)
     assert isinstance(outcome, Answer)
     assert outcome.citations == ("p2",)

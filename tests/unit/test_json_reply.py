@@ -3,7 +3,7 @@
 import pytest
 
 from distinguo.errors import ParseError
-from distinguo.text.json_reply import integers, parse_object, text_or_none
+from distinguo.text.json_reply import boolean, integers, parse_object, text_or_none
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,7 @@ def test_anything_else_is_refused_and_kept(raw: str) -> None:
 
 def test_null_is_silence_and_a_missing_key_is_not() -> None:
     assert text_or_none({"answer": None}, "answer", raw="") is None
+    assert text_or_none({"answer": "null"}, "answer", raw="") is None
     assert text_or_none({"answer": " 10\n"}, "answer", raw="") == "10"
     with pytest.raises(ParseError):
         text_or_none({}, "answer", raw="")
@@ -45,3 +46,10 @@ def test_only_lists_of_whole_numbers_are_integers(value: object) -> None:
     assert integers({"n": [2, 1]}, "n", raw="") == (2, 1)
     with pytest.raises(ParseError):
         integers({"n": value}, "n", raw="")
+
+
+@pytest.mark.parametrize("value", [None, 1, "true"])
+def test_only_true_and_false_are_booleans(value: object) -> None:
+    assert boolean({"b": True}, "b", raw="") is True
+    with pytest.raises(ParseError):
+        boolean({"b": value}, "b", raw="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import indent
 from typing import cast
 
 from rich.console import Console
@@ -26,7 +27,7 @@ def show_result(console: Console, result: Row) -> None:
             cited = [item for item in rows(result["evidence"]) if item["is_cited"]]
             for number, item in enumerate(cited, start=1):
                 console.print(f"\n[bold]\\[{number}][/] {escape(place(item))}", style="cyan")
-                console.print(Padding(Text(str(item["text"])), (0, 0, 0, 4), expand=False))
+                quote(console, str(item["text"]))
         case "abstained":
             console.print(f"[bold yellow]I cannot say:[/] {escape(str(result['reason']))}.")
             looked = rows(result["evidence"])
@@ -37,7 +38,7 @@ def show_result(console: Console, result: Row) -> None:
         case state:
             console.print(f"[bold red]{state}:[/] {escape(str(result['reason']))}")
             if result["raw"]:
-                console.print(Padding(Text(clip(str(result["raw"]))), (0, 0, 0, 4), expand=False))
+                quote(console, clip(str(result["raw"])))
 
 
 def show_trace(console: Console, stored: Row) -> None:
@@ -50,8 +51,17 @@ def show_trace(console: Console, stored: Row) -> None:
         fields = cast("Row", event["fields"])
         console.print(f"[bold]{kind}[/] {escape(path)} [dim]{seconds:.2f} s[/]")
         for line in _lines(fields):
-            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
+            quote(console, line)
     console.print(Rule(style="dim"))
+
+
+def quote(console: Console, text: str) -> None:
+    """`text`, set in by four columns; folded on a terminal, and every line whole when piped."""
+    console.print(
+        Padding(Text(text), (0, 0, 0, 4), expand=False)
+        if console.is_terminal
+        else Text(indent(text, " " * 4))
+    )
 
 
 def place(item: Row) -> str:

@@ -30,7 +30,7 @@ class Model:
 @final
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoder, with the tokens by which passages are measured, and how many of them it reads (0: unknown)."""
+    """An encoder, the tokens by which passages are measured, and how many it reads (0: unknown)."""
 
     encoder: Encoder
     tokeniser: Tokeniser

@@ -24,10 +24,21 @@ def parse_object(raw: str) -> dict[str, object]:
     raise ParseError(f"expected a JSON object, got {_excerpt(raw)!r}", raw=raw)
 
 
+def boolean(fields: dict[str, object], key: str, *, raw: str) -> bool:
+    """The truth value at `key`; anything else raises `ParseError`."""
+    value = fields.get(key)
+    if not isinstance(value, bool):
+        raise ParseError(f"expected true or false as {key!r}, got {_excerpt(raw)!r}", raw=raw)
+    return value
+
+
 def text_or_none(fields: dict[str, object], key: str, *, raw: str) -> str | None:
-    """The string at `key`, stripped, or None where the reply says null. A missing key raises `ParseError`."""
+    """The string at `key`, stripped, or None where the reply says null, be it as a word in quotes.
+
+    A missing key or anything else raises `ParseError`.
+    """
     value = fields.get(key, ...)
-    if value is None:
+    if value is None or value == "null":
         return None
     if not isinstance(value, str):
         raise ParseError(f"expected text or null as {key!r}, got {_excerpt(raw)!r}", raw=raw)

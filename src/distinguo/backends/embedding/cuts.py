@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class NotedCuts:
-    """An `Embedder` over one whose encoder reads `limit` tokens; it runs where the trace is, encoders do not."""
+    """An `Embedder` over one whose encoder reads `limit` tokens; the encoder itself runs outside the trace."""
 
     embedder: Embedder
     tokeniser: Tokeniser
