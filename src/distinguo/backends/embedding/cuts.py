@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class NotedCuts:
-    """An `Embedder` over one whose encoder reads `limit` tokens; the encoder itself runs outside the trace."""
+    """An `Embedder` over one whose encoder, which runs outside the trace, reads `limit` tokens."""
 
     embedder: Embedder
     tokeniser: Tokeniser
