@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,11 +30,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(home: Path) -> Iterator[dict[str, Result]]:
+def results(home: Path) -> dict[str, Result]:
     with Distinguo(home=home) as d:
         d.index(ROOT / "examples" / "corpus")
         asked = d.ask_all(row["question"] for row in QUESTIONS)
-    yield {row["id"]: result for row, result in zip(QUESTIONS, asked, strict=True)}
+    return {row["id"]: result for row, result in zip(QUESTIONS, asked, strict=True)}
 
 
 def is_right(row: dict[str, list[str]], result: Result) -> bool:

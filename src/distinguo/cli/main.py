@@ -35,17 +35,23 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The index's name in the configuration.")]
 
 
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"distinguo {version('distinguo')}")
+        raise typer.Exit
+
+
 @app.callback()
 def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and the log.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True),
+    ] = False,
 ) -> None:
     """Options for all commands."""
-    if version:
-        from importlib.metadata import version as version_of
-
-        typer.echo(f"distinguo {version_of('distinguo')}")
-        raise typer.Exit
     if debug:
         import logging
 
@@ -187,7 +193,7 @@ def run(arguments: list[str] | None = None) -> None:
         "--debug" in (sys.argv if arguments is None else arguments) or "DISTINGUO_DEBUG" in os.environ
     )
     try:
-        app(arguments, standalone_mode=True)
+        app(arguments, prog_name="distinguo")
     except DistinguoError as error:
         if is_debugging:
             raise

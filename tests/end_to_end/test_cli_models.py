@@ -1,0 +1,99 @@
+"""``distinguo models``, ``cache``, ``doctor`` and ``--version``."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from distinguo.cli.main import run
+from distinguo.models.catalogue import MODELS
+from doubles.house import house
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISTINGUO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DISTINGUO_OFFLINE", "1")
+    monkeypatch.delenv("DISTINGUO_MODELS", raising=False)
+    monkeypatch.delenv("DISTINGUO_CACHE", raising=False)
+    return tmp_path
+
+
+def distinguo(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        run(list(arguments))
+    return int(ended.value.code or 0)
+
+
+def test_list_shows_every_model_with_licence_size_and_state(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert distinguo("models", "list", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(MODELS)
+    assert {row["state"] for row in rows} == {"absent"}
+    assert distinguo("models", "list") == 0
+    assert re.search(
+        r"qwen2\.5-coder-1\.5b-instruct +llm +Apache-2\.0 +1,117 +absent", capsys.readouterr().out
+    )
+
+
+def test_where_is_a_folder_or_the_way_to_get_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert distinguo("models", "where") == 0
+    assert capsys.readouterr().out == f"{here / 'home' / 'models'}\n"
+    assert distinguo("models", "where", "smollm2-135m-instruct") == 1
+    assert "distinguo models get smollm2-135m-instruct" in capsys.readouterr().err
+
+
+def test_a_file_of_a_wrong_hash_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "mine.gguf").write_bytes(b"not a model")
+    assert distinguo("models", "get", "smollm2-135m-instruct", "--from", "mine.gguf") == 1
+    complaint = capsys.readouterr().err
+    assert "mine.gguf" in complaint
+    assert not (here / "home" / "models" / "smollm2-135m-instruct" / "model.gguf").exists()
+    assert distinguo("models", "get", "--from", "mine.gguf") == 2
+
+
+def test_offline_a_missing_model_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert distinguo("models", "get") == 2
+    assert "offline" in capsys.readouterr().err
+    (here / "a.txt").write_text("The gate is white.", encoding="utf-8")
+    assert distinguo("index", "a.txt") == 2
+    assert "all-minilm-l6-v2-int8" in capsys.readouterr().err
+
+
+def test_a_sound_index_passes_the_doctor(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with house(here):
+        assert distinguo("index", "corpus") == 0
+        capsys.readouterr()
+        distinguo("doctor")
+        assert "✓ index default: 2 passages, sound" in capsys.readouterr().out
+        (here / "home" / "indexes" / "default" / "truth.sqlite").write_bytes(b"torn")
+        assert distinguo("doctor") == 1
+        assert "✗ index default" in capsys.readouterr().out
+
+
+def test_cache_clear_can_keep_what_is_new(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with house(here):
+        assert distinguo("index", "corpus") == 0
+        assert distinguo("ask", "Which gate?") == 0
+    capsys.readouterr()
+    assert distinguo("cache", "clear", "--older-than", "1") == 0
+    assert distinguo("cache", "info") == 0
+    printed = capsys.readouterr().out
+    assert "0 replies forgotten" in printed
+    assert ": 1 replies" in printed
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert distinguo("--version") == 0
+    assert re.fullmatch(r"distinguo \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_debug_shows_the_traceback(here: Path) -> None:
+    from distinguo.errors import DataError
+
+    with pytest.raises(DataError):
+        run(["--debug", "show", "last"])
