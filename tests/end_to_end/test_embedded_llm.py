@@ -54,8 +54,8 @@ def asking(text: str) -> Prompt:
 
 def counting() -> Prompt:
     """A new question whose reply is long."""
-    start = next(NUMBERS)
-    return asking(f"Count upwards from {start} to {start + 100}, one number a line.")
+    text = f"Count upwards from {next(NUMBERS)} to the next thousand."
+    return Prompt("end to end", (Message("system", "You count, one number a line."), Message("user", text)))
 
 
 def passage() -> str:
@@ -89,7 +89,7 @@ async def reaches(goal: float, measure: Callable[[], Awaitable[float]]) -> list[
 
 
 async def test_sixteen_answers_together_are_three_times_as_fast_as_one_by_one(llm: OpenVinoLLM) -> None:
-    # About 55 tokens to read and 48 to write each, nothing shared or seen before: writing together is what gains.
+    # About 30 tokens to read and 48 to write each, nothing seen before: what gains is to write together.
     sampling = Sampling(max_tokens=48)
 
     async def one_by_one(prompts: Sequence[Prompt]) -> None:
@@ -144,7 +144,8 @@ async def test_sixty_four_questions_in_flight_are_all_answered(llm: OpenVinoLLM)
 
 
 async def test_a_child_killed_amid_four_questions_still_answers_them(llm: OpenVinoLLM) -> None:
-    four = asyncio.create_task(together(llm, [counting() for _ in range(4)], Sampling(max_tokens=64)))
+    prompts = [counting() for _ in range(4)]
+    four = asyncio.create_task(together(llm, prompts, Sampling(max_tokens=64)))
     await llm.complete(asking("Hi"), Sampling(max_tokens=1))  # by now the four are being answered
     assert not four.done()
     killed = llm.child.pid
@@ -206,10 +207,11 @@ async def test_five_seeds_give_five_samples_and_each_seed_its_own_again(llm: Ope
         samplings = [Sampling(temperature=1.0, seed=seed, max_tokens=24) for seed in range(5)]
         return [(await llm.complete(story, sampling)).text for sampling in samplings]
 
-    await llm.complete(story, Sampling(max_tokens=1))  # the same work before both: the prompt is in the cache
-    first = await samples()
+    first, second, third = await samples(), await samples(), await samples()
     assert len(set(first)) == 5
-    assert await samples() == first
+    assert (
+        second == third
+    )  # the first may fall elsewhere: it read the prompt, the others found it in the cache
 
 
 async def test_the_first_token_tells_yes_from_no(llm: OpenVinoLLM) -> None:
@@ -224,9 +226,9 @@ async def test_the_first_token_tells_yes_from_no(llm: OpenVinoLLM) -> None:
 
 WATCHED = """
 import os, runpy, sys
+SPEAKING = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "urllib.Request"}
 def watch(event, arguments):
-    speaks = event in ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "urllib.Request")
-    if speaks or (event == "import" and str(arguments[0]).startswith("openvino_telemetry")):
+    if event in SPEAKING or (event == "open" and "openvino_telemetry" in str(arguments[0])):
         os.write(2, f"it tried {event} {arguments}".encode())
         os._exit(99)
 sys.addaudithook(watch)
@@ -255,7 +257,7 @@ async def test_the_runtime_neither_loads_its_telemetry_nor_opens_a_connection() 
 
 
 @pytest.mark.parametrize(
-    "also", ["import openvino_telemetry", "import socket; socket.socket().connect(('::1', 9))"]
+    "also", ["import openvino_telemetry", "import socket; socket.socket().connect(('127.0.0.1', 9))"]
 )
 async def test_the_watch_would_notice(also: str) -> None:
     llm = watched(also)
@@ -269,16 +271,12 @@ async def test_the_watch_would_notice(also: str) -> None:
 
 async def test_llamacpp_answers_cancels_and_refuses() -> None:
     llm = LlamaCppLLM(file_of("smollm2-135m-instruct"), "smol", context=2048)
-    endless = asyncio.create_task(llm.complete(asking("Write a very long story."), Sampling(max_tokens=2000)))
     with pytest.raises(BackendError, match=r"\d+ tokens.*2048"):
         await llm.complete(asking("word " * 4000))
-    assert endless.done()  # one at a time
-    again = asyncio.create_task(llm.complete(asking("Write a very long tale."), Sampling(max_tokens=2000)))
+    endless = asyncio.create_task(llm.complete(asking("Write a very long story."), Sampling(max_tokens=2000)))
     with pytest.raises(BackendError, match="schema"):
-        await llm.complete(
-            asking("Hi"), Sampling(schema="[]")
-        )  # refused at once: the other is being answered
-    again.cancel()
+        await llm.complete(asking("Hi"), Sampling(schema="[]"))  # refused when the child hears of it
+    endless.cancel()
     reply = await llm.complete(asking("Say hello."), Sampling(max_tokens=8, first_token=("Hello",)))
     await llm.aclose()
     assert 1 <= reply.usage.completion_tokens <= 8

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import final
 
 from distinguo.backends.llm.child import ChildLLM
+from distinguo.errors import ConfigError
 from distinguo.records import GREEDY, Completion, Prompt, Sampling
 
 
@@ -30,6 +31,9 @@ class OpenVinoLLM:
         cache: tokens that all questions in flight may have together, and of which shared beginnings are
             remembered; others wait for their turn. 65,536 take 1 GB with the default model.
         threads: of the processor; 0 means as many as it has cores.
+
+    Raises:
+        ConfigError: `cache` is smaller than `context`.
     """
 
     model: Path
@@ -40,6 +44,11 @@ class OpenVinoLLM:
     child: ChildLLM = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.cache < self.context:
+            raise ConfigError(
+                f"the model {self.name!r} has a cache of {self.cache} tokens; "
+                f"expected at least its context, {self.context}"
+            )
         numbers = (str(self.context), str(self.cache), str(self.threads))
         child = ChildLLM.of(self.name, "distinguo.backends.llm.openvino_child", str(self.model), *numbers)
         object.__setattr__(self, "child", child)

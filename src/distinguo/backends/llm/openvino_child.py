@@ -6,6 +6,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Set
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -73,6 +74,7 @@ class OpenVinoEngine:
     then on one schema at a time is let in until it is seen to work, so that the next one names its culprit.
     """
 
+    runtime: Any  # the module openvino_genai; its own annotations have gaps
     model: Path
     context: int
     cache: int
@@ -82,7 +84,7 @@ class OpenVinoEngine:
     numbers: count[int] = field(default_factory=count)
     known: set[int] = field(default_factory=set[int])  # beginnings that were read
     is_cautious: bool = False
-    pipeline: Any = field(init=False)  # a ContinuousBatchingPipeline, whose own annotations have gaps
+    pipeline: Any = field(init=False)
     text: Text = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,8 +115,8 @@ class OpenVinoEngine:
     def _job(self, ask: Ask) -> _Job:
         try:
             tokens = self.text.tokens(ask.messages)
-        except RuntimeError as error:
-            raise RefusedError(f"its chat template cannot render these messages: {error}") from error
+        except (RuntimeError, ValueError) as error:
+            raise RefusedError(f"the prompt cannot be rendered or encoded: {error}") from error
         room = self.context - len(tokens)
         if room <= 0:
             raise RefusedError(
@@ -141,8 +143,6 @@ class OpenVinoEngine:
         )
 
     def _replying(self, sampling: Sampling, limit: int) -> GenerationConfig:
-        from openvino_genai import StructuredOutputConfig
-
         config = self.pipeline.get_config()
         config.max_new_tokens = limit
         config.stop_strings = set(sampling.stop)
@@ -151,24 +151,20 @@ class OpenVinoEngine:
             config.temperature, config.top_p = sampling.temperature, sampling.top_p
             config.rng_seed = sampling.seed
         if sampling.schema:
-            config.structured_output_config = StructuredOutputConfig(json_schema=sampling.schema)
+            config.structured_output_config = self.runtime.StructuredOutputConfig(json_schema=sampling.schema)
         return config
 
     def _forcing(self, word: str) -> GenerationConfig:
         """One token that begins `word`; its log-probability is taken before all others are masked."""
-        from openvino_genai import StructuredOutputConfig
-
         config = self.pipeline.get_config()
         config.max_new_tokens = config.logprobs = 1
-        config.structured_output_config = StructuredOutputConfig(
-            compound_grammar=StructuredOutputConfig.ConstString(word)
-        )
+        structured = self.runtime.StructuredOutputConfig
+        config.structured_output_config = structured(compound_grammar=structured.ConstString(word))
         return config
 
     def _add(self, tokens: list[int], config: GenerationConfig) -> GenerationHandle:
-        from openvino import Tensor, Type
-
-        prompt = Tensor(Type.i64, [1, len(tokens)])
+        openvino = self.runtime.openvino
+        prompt = openvino.Tensor(openvino.Type.i64, [1, len(tokens)])
         prompt.data[:] = tokens
         try:
             return self.pipeline.add_request(next(self.numbers), prompt, config)
@@ -186,9 +182,9 @@ class OpenVinoEngine:
     def _admit(self) -> None:
         """First come, first served, while the cache has room; who waits for another's reading is passed."""
         taken = sum(job.size for job in self.running.values())
-        reading = {
-            beginning for job in self.running.values() if job.is_reading for beginning in job.beginnings
-        }
+        reading: set[int] = set()
+        for job in self.running.values():
+            (reading if job.is_reading else self.known).update(job.beginnings)
         is_watching = self.is_cautious and any(job.is_suspect for job in self.running.values())
         passed: list[_Job] = []
         while self.waiting and (not self.running or taken + self.waiting[0].size <= self.cache):
@@ -208,8 +204,6 @@ class OpenVinoEngine:
     def _advance(self) -> Iterator[tuple[int, Completion | RefusedError]]:
         """Start what was let in, and give what is finished."""
         for number, job in list(self.running.items()):
-            if job.handles and not job.is_reading:
-                self.known.update(job.beginnings)
             if any(handle.get_status().name == "RUNNING" for handle in job.handles):
                 continue
             try:
@@ -245,14 +239,12 @@ class OpenVinoEngine:
         self.text = Text(self.pipeline.get_tokenizer())
 
     def _open(self, path: Path, *, save: bool) -> ContinuousBatchingPipeline:
-        from openvino_genai import ContinuousBatchingPipeline, SchedulerConfig
-
-        scheduler = SchedulerConfig()
+        scheduler = self.runtime.SchedulerConfig()
         scheduler.num_kv_blocks = self.cache // BLOCK
         scheduler.enable_prefix_caching = True
         saving = {"enable_save_ov_model": True} if save else {}
         threads = {"INFERENCE_NUM_THREADS": self.threads} if self.threads else {}
-        return ContinuousBatchingPipeline(str(path), scheduler, "CPU", saving | threads, saving)
+        return self.runtime.ContinuousBatchingPipeline(str(path), scheduler, "CPU", saving | threads, saving)
 
 
 def _beginnings(tokens: list[int]) -> tuple[int, ...]:
@@ -285,8 +277,8 @@ def _apart(forced: dict[str, GenerationOutput]) -> tuple[tuple[str, float], ...]
 def main() -> None:
     """Serve the model named on the command line. The runtime's telemetry is never imported."""
     sys.modules["openvino_telemetry"] = cast("ModuleType", None)  # the runtime's own stub takes its place
-    model, context, cache, threads = sys.argv[1:]
-    serve(lambda: OpenVinoEngine(Path(model), int(context), int(cache), int(threads)))
+    model, (context, cache, threads) = Path(sys.argv[1]), map(int, sys.argv[2:])
+    serve(lambda: OpenVinoEngine(import_module("openvino_genai"), model, context, cache, threads))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ import shutil
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from openvino_genai import ContinuousBatchingPipeline
+from typing import Final, Protocol, TypeVar
 
 STAMP: Final = "made-from"
 """A file of the copy that tells the runtime's version and the size and time of the GGUF file."""
@@ -21,15 +18,18 @@ ROOM: Final = 1.5  # free disk needed, in sizes of the GGUF file; the copy of Q4
 _log = logging.getLogger(__name__)
 
 
-class Load(Protocol):
+Loaded_co = TypeVar("Loaded_co", covariant=True)
+
+
+class Load(Protocol[Loaded_co]):
     """Loads a model from a GGUF file or a folder; `save` leaves the converted model beside the file."""
 
-    def __call__(self, path: Path, *, save: bool) -> ContinuousBatchingPipeline:
+    def __call__(self, path: Path, *, save: bool) -> Loaded_co:
         """The pipeline of the model at `path`."""
         ...
 
 
-def load_kept(model: Path, load: Load) -> ContinuousBatchingPipeline:
+def load_kept(model: Path, load: Load[Loaded_co]) -> Loaded_co:
     """Load `model` from its copy if there is one; else from the file, leaving a copy if the disk allows."""
     copy, stamp = model.with_suffix(".openvino"), _stamp(model)
     if _read(copy / STAMP) == stamp:
@@ -42,7 +42,7 @@ def load_kept(model: Path, load: Load) -> ContinuousBatchingPipeline:
     return load(model, save=False)
 
 
-def _convert(model: Path, copy: Path, stamp: str, load: Load) -> ContinuousBatchingPipeline:
+def _convert(model: Path, copy: Path, stamp: str, load: Load[Loaded_co]) -> Loaded_co:
     """Load `model` and leave the copy, under its name only when whole."""
     with TemporaryDirectory(prefix=f".{copy.name}-", dir=model.parent) as scratch:
         partial = Path(scratch) / copy.name

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, BinaryIO, Protocol, final
+from typing import Any, BinaryIO, Final, Protocol, final
 
 from distinguo.records import Completion, Message, Sampling
+
+LAST_SEED: Final = 2**32 - 1  # which llama.cpp takes for "any"
 
 
 class RefusedError(Exception):
@@ -85,6 +87,8 @@ def _check(sampling: Sampling) -> None:
         raise RefusedError(f"temperature is {sampling.temperature}; expected at least 0")
     if not 0 < sampling.top_p <= 1:
         raise RefusedError(f"top_p is {sampling.top_p}; expected more than 0 and at most 1")
+    if not 0 <= sampling.seed < LAST_SEED:
+        raise RefusedError(f"seed is {sampling.seed}; expected a number from 0 to {LAST_SEED - 1}")
     if not all(sampling.stop) or not all(sampling.first_token):
         raise RefusedError("a stop string or wanted first word is empty")
     if sampling.schema:
