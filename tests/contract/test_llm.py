@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from math import isfinite
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from distinguo.backends.llm.llamacpp import LlamaCppLLM
 from distinguo.backends.llm.openai import OpenAICompatible
+from distinguo.backends.llm.openvino import OpenVinoLLM
 from distinguo.errors import BackendError
+from distinguo.models.store import Store
 from distinguo.protocols import LLM
 from distinguo.records import Completion, Message, Prompt, Sampling, Usage
 from distinguo.testing import ScriptedLLM
@@ -75,10 +80,34 @@ async def openai_compatible() -> AsyncIterator[LLM]:
             await llm.aclose()
 
 
+def file_of(name: str) -> Path:
+    models = os.environ.get("DISTINGUO_MODELS")
+    if not models:
+        pytest.skip("DISTINGUO_MODELS is unset: run make test")
+    folder = Store(Path(models)).where(name)
+    assert folder is not None, f"{name} is not in {models}: run make test"
+    return folder / "model.gguf"
+
+
+@asynccontextmanager
+async def openvino() -> AsyncIterator[LLM]:
+    async with aclosing(OpenVinoLLM(file_of("qwen2.5-coder-1.5b-instruct"), "qwen")) as llm:
+        yield llm
+
+
+@asynccontextmanager
+async def llamacpp() -> AsyncIterator[LLM]:
+    pytest.importorskip("xllamacpp", reason="the extra llamacpp is not installed")
+    async with aclosing(LlamaCppLLM(file_of("qwen2.5-coder-1.5b-instruct"), "qwen")) as llm:
+        yield llm
+
+
 Open = Callable[[], AbstractAsyncContextManager[LLM]]
 CLOSABLE = [
-    pytest.param(openai_compatible, id="openai-compatible")
-]  # real models: marks=pytest.mark.embedded
+    pytest.param(openai_compatible, id="openai-compatible"),
+    pytest.param(openvino, id="openvino", marks=pytest.mark.embedded),
+    pytest.param(llamacpp, id="llamacpp", marks=pytest.mark.embedded),
+]
 MODELS = [pytest.param(scripted, id="scripted"), *CLOSABLE]
 
 
