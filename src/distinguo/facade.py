@@ -42,12 +42,12 @@ class Distinguo:
 
         Args:
             config: a TOML file; None: ``./distinguo.toml`` if there is one, else the starter configuration.
-            home: where indexes, traces, cache and models lie; None: as the environment says.
+            home: where indexes, traces and cache lie; models stay where the environment says.
         """
         path = Path(config) if config is not None else Path(FILE_NAME)
         settings = Settings.parse() if config is None and not path.exists() else Settings.load(path)
-        environment = os.environ if home is None else {**os.environ, "DISTINGUO_HOME": str(home)}
-        self._components = Components(settings, Places.of(environment))
+        places = Places.of(os.environ)
+        self._components = Components(settings, places if home is None else places.moved(Path(home)))
         self._methods: dict[str | None, Method] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="distinguo", daemon=True)

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ask_all import is_right, questions
 from distinguo import Distinguo
 from distinguo.records import Abstention, Answer, Result
 from distinguo.running.traces import load
 
 ROOT = Path(__file__).parents[2]
-QUESTIONS = [
-    json.loads(line)
-    for line in (ROOT / "examples" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-]
+QUESTIONS = questions()
 DEMO = {"p02": "answered", "l02": "answered", "u03": "abstained"}
 
 pytestmark = [pytest.mark.embedded, pytest.mark.timeout(900)]
@@ -35,18 +33,6 @@ def results(home: Path) -> dict[str, Result]:
         d.index(ROOT / "examples" / "corpus")
         asked = d.ask_all(row["question"] for row in QUESTIONS)
     return {row["id"]: result for row, result in zip(QUESTIONS, asked, strict=True)}
-
-
-def is_right(row: dict[str, list[str]], result: Result) -> bool:
-    """Whether an accepted answer is in what was said, or what was said is in an accepted answer."""
-    if not isinstance(result.outcome, Answer):
-        return False
-    said = plain(result.outcome.text)
-    return any(plain(gold) in said or said in plain(gold) for gold in row["answers"])
-
-
-def plain(text: str) -> str:
-    return re.sub(r"[^\w.:/]+", " ", text.casefold()).strip()
 
 
 def test_every_question_is_answered_with_citations_or_silence_with_a_reason(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, final
 
@@ -35,6 +35,10 @@ class Places:
             _folder(environment, "DISTINGUO_CACHE") or home / "cache",
             environment.get("DISTINGUO_OFFLINE", "") not in ("", "0"),
         )
+
+    def moved(self, home: Path) -> Self:
+        """The same models, with all else under another `home`."""
+        return replace(self, home=home.absolute(), cache=home.absolute() / "cache")
 
     @property
     def indexes(self) -> Path:
