@@ -2,8 +2,8 @@
 
     python examples/ask_all.py [METHOD …]
 
-*Right* means normalised containment: an accepted answer is a part of what was said, or what was said is a part
-of an accepted answer. Where the corpus has no answer, only silence is right.
+*Right* means normalised containment: an accepted answer is part of what was said, or what was said is part of
+an accepted answer. Where the corpus has no answer, only silence is right.
 """
 
 import json
