@@ -60,7 +60,7 @@ def counting() -> Prompt:
 
 def passage() -> str:
     """A new passage of about 350 tokens."""
-    return " ".join(f"Shelf {next(NUMBERS)} holds grey paper and a lamp." for _ in range(24))
+    return " ".join(f"Shelf {next(NUMBERS)} holds grey paper and a lamp." for _ in range(19))
 
 
 def about(text: str, thing: str) -> Prompt:
