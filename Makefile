@@ -2,19 +2,16 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-ASK    := DISTINGUO_HOME=$(CURDIR)/.demo DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/distinguo
+WITH_MODELS = DISTINGUO_MODELS="$$($(BIN)/distinguo models where)"
 
 .PHONY: demo test check test-train models clean
 
 demo: $(VENV)/base models            ## index the sample corpus and ask three questions
-	$(ASK) index examples/corpus
-	$(ASK) ask "At what times does the ferry to Ellerholm leave the mainland?"
-	$(ASK) ask "How many mg of Calvoryn per kg does a seal receive?"
-	$(ASK) ask "In which country are the Brinelock cabinets made?"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
 test: check $(VENV)/dev models       ## all tests, the embedded models included
 	$(BIN)/distinguo models get smollm2-135m-instruct
-	DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/python -m pytest --cov --cov-fail-under=90
+	$(WITH_MODELS) $(BIN)/python -m pytest --cov --cov-fail-under=90
 
 check: $(VENV)/dev                   ## lint, types, floors
 	$(BIN)/ruff check .
@@ -24,7 +21,7 @@ check: $(VENV)/dev                   ## lint, types, floors
 
 test-train: $(VENV)/train models     ## what needs torch
 	$(BIN)/distinguo models get all-minilm-l6-v2
-	DISTINGUO_MODELS="$$($(BIN)/distinguo models where)" $(BIN)/python -m pytest -m train
+	$(WITH_MODELS) $(BIN)/python -m pytest -m train
 
 models: $(VENV)/base
 	$(BIN)/distinguo models get

@@ -98,7 +98,7 @@ def test_what_is_meant_to_be_absent_is_absent(question: dict) -> None:
 
 def test_the_demo_asks_the_three_questions_that_the_readme_names() -> None:
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    makefile = (EXAMPLES.parent / "Makefile").read_text(encoding="utf-8")
+    demo = (EXAMPLES / "demo.sh").read_text(encoding="utf-8")
     named = [q for q in QUESTIONS if f"`{q['id']}`" in readme.split("`make demo`")[1]]
     assert [q["kind"] for q in named] == ["plain", "look-alike", "unanswerable"]
-    assert [q["question"] for q in named] == re.findall(r'ask "(.+)"', makefile)
+    assert [q["question"] for q in named] == re.findall(r'ask "(.+)"', demo)
