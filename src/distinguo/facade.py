@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 from collections.abc import Coroutine, Iterable
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Self, TypeVar, final
 
@@ -49,6 +50,7 @@ class Distinguo:
         places = Places.of(os.environ)
         self._components = Components(settings, places if home is None else places.moved(Path(home)))
         self._methods: dict[str | None, Method] = {}
+        self._gate, self._is_closed, self._process = threading.Lock(), False, os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="distinguo", daemon=True)
         self._thread.start()
@@ -68,13 +70,17 @@ class Distinguo:
         return self._run(self._ask(asked, method))
 
     def close(self) -> None:
-        """Close models and indexes, and end the thread. A second call does nothing."""
-        if self._loop.is_closed():
+        """Give up what is asked, wait for what is being indexed, close all. A second call does nothing."""
+        with self._gate:
+            is_first, self._is_closed = not self._is_closed, True
+        if os.getpid() != self._process:
             return
-        self._run(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        if is_first:
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.close()
+        if is_first:
+            self._loop.close()
 
     def __enter__(self) -> Self:
         return self
@@ -92,8 +98,12 @@ class Distinguo:
         return await answer_all(self._methods[method], questions, on_end=self._keep)
 
     async def _end(self) -> None:
-        await self._components.__aexit__()
+        asked = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
         await self._loop.shutdown_default_executor()
+        await self._components.__aexit__()
 
     def _keep(self, result: Result, trace: Trace) -> None:
         try:
@@ -102,7 +112,15 @@ class Distinguo:
             _log.warning("%s", error)
 
     def _run(self, work: Coroutine[None, None, Value]) -> Value:
-        if self._loop.is_closed():
-            work.close()
-            raise DataError("this Distinguo is closed; make a new one")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        with self._gate:
+            if self._is_closed or os.getpid() != self._process:
+                work.close()
+                raise DataError("this Distinguo is closed, or of another process; make a new one")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise DataError("this Distinguo was closed in the middle of the call") from error
+        except KeyboardInterrupt:
+            future.cancel()
+            raise

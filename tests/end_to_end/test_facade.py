@@ -1,7 +1,9 @@
 """The synchronous façade, on a double server."""
 
 import asyncio
+import os
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +71,46 @@ def test_errors_arrive_where_the_call_was_made(folder: Path) -> None:
             d.ask("  ")
         with pytest.raises(ConfigError, match="did you mean 'hybrid'"):
             d.ask("When?", method="hybird")
+
+
+def test_closing_amid_questions_ends_every_call(folder: Path) -> None:
+    d = opened(folder)
+    d.index(folder / "corpus")
+    ends: list[str] = []
+
+    def ask(number: int) -> None:
+        try:
+            ends.append(d.ask(f"When does gate {number} open?").state)
+        except DataError as error:
+            ends.append(str(error))
+
+    askers = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
+    closers = [threading.Thread(target=d.close) for _ in range(4)]
+    for thread in (*askers, *closers):
+        thread.start()
+    for thread in (*askers, *closers):
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(ends) == 20
+    assert all(end == "answered" or "closed" in end for end in ends)
+
+
+def test_a_forked_process_is_told_to_make_its_own(folder: Path) -> None:
+    d = opened(folder)
+    d.index(folder / "corpus")
+    with warnings.catch_warnings(action="ignore"):  # forking beside threads is what is tested
+        child = os.fork()
+    if child == 0:
+        try:
+            d.ask("When does the ferry leave?")
+        except DataError:
+            d.close()
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert d.ask("When does the ferry leave?").state == "answered"
+    d.close()
 
 
 def test_a_closed_one_says_so_and_leaves_no_thread(folder: Path) -> None:

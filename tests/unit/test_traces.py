@@ -44,8 +44,9 @@ def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
         load(tmp_path / "none", name)
 
 
-def test_a_damaged_trace_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("{", encoding="utf-8")
+@pytest.mark.parametrize("content", ["{", "{}", "[1]", '{"format": 0}'])
+def test_a_damaged_trace_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=r"a\.json"):
         load(tmp_path, "last")
 
@@ -68,3 +69,15 @@ def test_every_outcome_has_the_same_keys(
         "id", "question", "state", "answer", "reason", "citations", "evidence", "raw", "trace", "seconds",
     ]  # fmt: skip
     assert (row["answer"] is None) == (row["reason"] is not None)
+
+
+def test_half_a_character_in_a_reply_does_not_lose_the_trace(tmp_path: Path) -> None:
+    trace = new_trace(QUESTION)
+    save(tmp_path, Result(QUESTION, Answer("\ud83d half", ("p1",), EVIDENCE), trace.id, 0.5), trace)
+    assert load(tmp_path, "last")["result"]["answer"] == "\ud83d half"
+
+
+def test_a_link_to_nothing_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match="holds 0 traces"):
+        load(tmp_path, "last")

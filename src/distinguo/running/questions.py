@@ -16,6 +16,12 @@ def question_of(text: str, *, id: str = "") -> Question:  # noqa: A002  the reco
     asked = text.strip()
     if not asked:
         raise DataError(f"the question is empty: {text!r}; expected at least one word")
+    try:
+        asked.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"the question {asked!r} is not Unicode: it holds half a character; type it again"
+        ) from error
     if len(asked) > LONGEST:
         raise DataError(
             f"the question {asked[:40] + '…'!r} has {len(asked):,} characters; expected at most {LONGEST:,}. "

@@ -63,7 +63,9 @@ def save(folder: Path, result: Result, trace: Trace) -> Path:
     path = folder / f"{trace.id}.json"
     try:
         make_folder(folder)
-        write_whole(path, json.dumps(as_stored(result, trace), ensure_ascii=False).encode())
+        # A lone surrogate in a model's reply becomes its JSON escape.
+        text = json.dumps(as_stored(result, trace), ensure_ascii=False)
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DataError(
             f"cannot write the trace {str(path)!r}: {error.strerror}; free space there, or set "
@@ -74,7 +76,7 @@ def save(folder: Path, result: Result, trace: Trace) -> Path:
 
 def load(folder: Path, name: str) -> dict[str, Json]:
     """The stored trace whose id begins with `name`, or the newest for ``last``. Raises `DataError`."""
-    stored = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    stored = sorted((path for path in folder.glob("*.json") if path.is_file()), key=_age)
     found = stored[-1:] if name == "last" else [path for path in stored if path.stem.startswith(name)]
     if len(found) != 1:
         there = f"{len(found)} traces begin so" if found else f"{str(folder)!r} holds {len(stored)} traces"
@@ -82,9 +84,18 @@ def load(folder: Path, name: str) -> dict[str, Json]:
             f"no single trace {name!r}: {there}; expected the id that `distinguo ask` printed, or 'last'"
         )
     try:
-        return cast("dict[str, Json]", json.loads(found[0].read_text(encoding="utf-8")))
+        content = json.loads(found[0].read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"the trace {str(found[0])!r} cannot be read ({error}); delete it") from error
+    if not isinstance(content, dict) or cast("dict[str, Json]", content).get("format") != FORMAT:
+        raise DataError(
+            f"{str(found[0])!r} is no trace of this version of Distinguo (format {FORMAT}); delete it"
+        )
+    return cast("dict[str, Json]", content)
+
+
+def _age(path: Path) -> int:
+    return path.stat().st_mtime_ns
 
 
 def _evidence(evidence: tuple[Evidence, ...], cited: tuple[str, ...]) -> list[Json]:
