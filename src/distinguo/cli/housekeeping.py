@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import json
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final, get_args, get_origin
 
 from rich.table import Table
 
-from distinguo.backends.cache import CacheInfo, CallCache
-from distinguo.cli.console import err, out, progress
+from distinguo.backends.cache import CallCache
+from distinguo.cli.console import err, out, print_json, progress, styled
 from distinguo.cli.setting_up import places
 from distinguo.config.build import find
 from distinguo.config.names import METHODS
@@ -32,14 +32,14 @@ def write_starter(path: Path) -> None:
         raise ConfigError(f"{str(path)!r} exists; delete it first, or name another file") from error
     except OSError as error:
         raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
-    err().print(f"wrote {path}")
+    err().print(styled(f"wrote {path}"))
 
 
 def list_methods(*, as_json: bool) -> None:
     """Every method with what it does and its settings."""
     rows = [(name, *_described(name)) for name in METHODS]
     if as_json:
-        out().print_json(json.dumps([{"name": n, "summary": s, "settings": t} for n, s, t in rows]))
+        print_json([{"name": n, "summary": s, "settings": t} for n, s, t in rows])
         return
     table = _table("method", "what it does", "settings")
     for name, summary, settings in rows:
@@ -61,7 +61,7 @@ def list_models(*, as_json: bool) -> None:
             }
             for row in listing
         ]
-        out().print_json(json.dumps(rows))
+        print_json(rows)
         return
     table = _table("model", "kind", "licence", "MB", "here")
     for row in listing:
@@ -78,7 +78,7 @@ def get_models(names: list[str], source: Path | None) -> None:
     for name in names or STARTER_MODELS:
         with progress(unit="bytes", is_bytes=True) as step:
             folder = store.get(name, progress=step, source=source)
-        out().print(f"{name}: {folder}")
+        out().print(styled(f"{name}: {folder}"))
 
 
 def where_model(name: str | None) -> None:
@@ -86,34 +86,24 @@ def where_model(name: str | None) -> None:
     folder = _store().folder if name is None else _store().where(name)
     if folder is None:
         raise DataError(f"the model {name!r} is not here; fetch it with `distinguo models get {name}`")
-    out().print(str(folder))
+    out().print(styled(str(folder)))
 
 
 def cache_info(*, as_json: bool) -> None:
     """What the cache holds."""
-    info = _cache_info()
+    with closing(CallCache(places().cache)) as cache:
+        info = cache.info()
     if as_json:
-        out().print_json(json.dumps({"path": str(info.path), "entries": info.entries, "bytes": info.bytes}))
+        print_json({"path": str(info.path), "entries": info.entries, "bytes": info.bytes})
     else:
-        out().print(f"{info.path}: {info.entries:,} replies, {info.bytes / 1e6:,.1f} MB")
+        out().print(styled(f"{info.path}: {info.entries:,} replies, {info.bytes / 1e6:,.1f} MB"))
 
 
 def cache_clear(days: float | None) -> None:
     """Forget replies."""
-    cache = CallCache(places().cache)
-    try:
+    with closing(CallCache(places().cache)) as cache:
         forgotten = cache.clear(None if days is None else days * DAY)
-    finally:
-        cache.close()
     out().print(f"{forgotten:,} replies forgotten")
-
-
-def _cache_info() -> CacheInfo:
-    cache = CallCache(places().cache)
-    try:
-        return cache.info()
-    finally:
-        cache.close()
 
 
 def _described(name: str) -> tuple[str, dict[str, str]]:
@@ -128,9 +118,9 @@ def _described(name: str) -> tuple[str, dict[str, str]]:
 
 
 def _default(hint: object, default: object) -> str:
-    if get_origin(hint) is Annotated:
-        return repr(get_args(hint)[1])
-    return "'default'" if default is inspect.Parameter.empty else repr(default)
+    if default is not inspect.Parameter.empty:
+        return repr(default)
+    return repr(get_args(hint)[1]) if get_origin(hint) is Annotated else "'default'"
 
 
 def _store() -> Store:

@@ -1,8 +1,4 @@
-"""The commands, their options and their exit codes.
-
-Exit codes: 0 answered, abstained or done; 1 an error of data, of a backend or of a budget; 2 a mistake in the
-command or the configuration; 3 the model's reply was unreadable; 4 the question failed; 130 interrupted.
-"""
+"""The commands, their options and their exit codes."""
 
 from __future__ import annotations
 
@@ -15,8 +11,13 @@ import typer
 
 from distinguo.errors import ConfigError, DistinguoError
 
+CODES: Final = """Exit codes: 0 answered, abstained or done; 1 an error of data, of a backend or of a budget;
+2 a mistake in the command or the configuration; 3 the model's reply was unreadable; 4 the question failed;
+70 a fault of Distinguo; 130 interrupted. Errors are one line of text on standard error, with --json too."""
+
 app = typer.Typer(
     name="distinguo",
+    epilog=CODES,
     help="Ask your own documents: a cited answer, or an honest silence.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -45,7 +46,9 @@ def _print_version(is_wanted: bool) -> None:
 
 @app.callback()
 def main(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and the log.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks and the log; may stand anywhere.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True),
@@ -56,6 +59,8 @@ def main(
         import logging
 
         logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+        for name in ("httpx", "httpcore"):  # they log addresses, whose queries may hold keys
+            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 @app.command()
@@ -100,9 +105,8 @@ def ask(
     """Ask one question: a cited answer, or an honest silence."""
     from distinguo.cli.asking import ask_once
 
-    text = sys.stdin.read() if question == "-" else question
     state = ask_once(
-        text, method=method, config=config, explain=explain, as_json=as_json, max_calls=max_calls
+        question, method=method, config=config, explain=explain, as_json=as_json, max_calls=max_calls
     )
     raise typer.Exit(EXIT_OF_STATE[state])
 
@@ -188,21 +192,56 @@ def cache_clear(
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """The program: errors in one line; tracebacks with ``--debug`` or DISTINGUO_DEBUG."""
-    is_debugging = (
-        "--debug" in (sys.argv if arguments is None else arguments) or "DISTINGUO_DEBUG" in os.environ
-    )
+    """The program: errors in one line; tracebacks with ``--debug``, anywhere, or DISTINGUO_DEBUG."""
+    _open_closed_streams()
+    arguments, is_debugging = _debugging(sys.argv[1:] if arguments is None else arguments)
     try:
         app(arguments, prog_name="distinguo")
-    except DistinguoError as error:
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as error:
         if is_debugging:
             raise
         from distinguo.cli.console import complain
 
-        complain(str(error))
-        raise SystemExit(2 if isinstance(error, ConfigError) else 1) from None
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except BrokenPipeError:
+        message, code = _said(error)
+        complain(message)
+        _drop_output()
+        raise SystemExit(code) from None
+
+
+def _debugging(arguments: list[str]) -> tuple[list[str], bool]:
+    """The arguments with ``--debug`` first, wherever it stood, and whether faults show their tracebacks."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != "--debug"]
+    is_asked = len(options) < end
+    return [*["--debug"] * is_asked, *options, *arguments[end:]], is_asked or "DISTINGUO_DEBUG" in os.environ
+
+
+def _said(error: Exception) -> tuple[str, int]:
+    """The line that a user reads, and the exit code."""
+    match error:
+        case ConfigError():
+            return str(error), 2
+        case DistinguoError():
+            return str(error), 1
+        case OSError():
+            return f"the system refused: {error}", 1
+        case _:
+            fault = f"internal fault: {type(error).__name__}: {error}"
+            return f"{fault}; run again with --debug and report it", 70
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that are closed become the null device: else a file opened next takes their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  until the end
+
+
+def _drop_output() -> None:
+    """Let go of what standard output does not take (a full disk), lest it is tried again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None

@@ -7,11 +7,10 @@ from textwrap import indent
 from typing import cast
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.text import Text
 
+from distinguo.cli.console import styled
 from distinguo.trace import Json
 
 Row = Mapping[str, Json]
@@ -23,20 +22,19 @@ def show_result(console: Console, result: Row) -> None:
     """The answer with its passages, or the reasoned silence."""
     match result["state"]:
         case "answered":
-            console.print(f"[bold green]{escape(str(result['answer']))}[/]")
+            console.print(styled((str(result["answer"]), "bold green")))
             cited = [item for item in rows(result["evidence"]) if item["is_cited"]]
             for number, item in enumerate(cited, start=1):
-                console.print(f"\n[bold]\\[{number}][/] {escape(place(item))}", style="cyan")
+                console.print(styled("\n", (f"[{number}]", "bold cyan"), (f" {place(item)}", "cyan")))
                 quote(console, str(item["text"]))
         case "abstained":
-            console.print(f"[bold yellow]I cannot say:[/] {escape(str(result['reason']))}.")
+            console.print(styled(("I cannot say:", "bold yellow"), f" {result['reason']}."))
             looked = rows(result["evidence"])
             if looked:
-                console.print(
-                    f"[dim]Looked at {len(looked)} passages: {escape('; '.join(map(place, looked)))}[/]"
-                )
+                places = "; ".join(map(place, looked))
+                console.print(styled((f"Looked at {len(looked)} passages: {places}", "dim")))
         case state:
-            console.print(f"[bold red]{state}:[/] {escape(str(result['reason']))}")
+            console.print(styled((f"{state}:", "bold red"), f" {result['reason']}"))
             if result["raw"]:
                 quote(console, clip(str(result["raw"])))
 
@@ -44,13 +42,12 @@ def show_result(console: Console, result: Row) -> None:
 def show_trace(console: Console, stored: Row) -> None:
     """What was asked of the models, what was found, what was decided, in order."""
     result = cast("Row", stored["result"])
-    console.print(Rule(f"trace {result['trace']}", style="dim"))
+    console.print(Rule(styled(f"trace {result['trace']}"), style="dim"))
     for event in rows(stored["events"]):
         path = " › ".join([*cast("list[str]", event["path"]), str(event["name"])])
-        kind, seconds = event["kind"], cast("float", event["seconds"])
-        fields = cast("Row", event["fields"])
-        console.print(f"[bold]{kind}[/] {escape(path)} [dim]{seconds:.2f} s[/]")
-        for line in _lines(fields):
+        seconds = cast("float", event["seconds"])
+        console.print(styled((str(event["kind"]), "bold"), f" {path} ", (f"{seconds:.2f} s", "dim")))
+        for line in _lines(cast("Row", event["fields"])):
             quote(console, line)
     console.print(Rule(style="dim"))
 
@@ -58,9 +55,9 @@ def show_trace(console: Console, stored: Row) -> None:
 def quote(console: Console, text: str) -> None:
     """`text`, set in by four columns; folded on a terminal, and every line whole when piped."""
     console.print(
-        Padding(Text(text), (0, 0, 0, 4), expand=False)
+        Padding(styled(text), (0, 0, 0, 4), expand=False)
         if console.is_terminal
-        else Text(indent(text, " " * 4))
+        else styled(indent(text, " " * 4))
     )
 
 

@@ -18,8 +18,7 @@ from distinguo.config.models import Encoding, Model, Shelf
 from distinguo.config.names import TABLES, Kind
 from distinguo.config.places import Places
 from distinguo.config.settings import IndexSettings, Settings
-from distinguo.config.signatures import Spec, Table, call, known, nearest
-from distinguo.documents.chunking import Chunking
+from distinguo.config.signatures import Spec, Table, call, nearest
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
 from distinguo.models.store import Progress, Store
@@ -68,6 +67,10 @@ class Components:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all that was made."""
         await self._stack.aclose()
 
     # ── methods ──────────────────────────────────────────────────────────────────────────────────────────
@@ -97,11 +100,33 @@ class Components:
 
     # ── models ───────────────────────────────────────────────────────────────────────────────────────────
 
+    def embedded(self) -> tuple[str, ...]:
+        """Names of the models of the store that the configured method and its index need."""
+        spec, path = self._llm_spec(self.settings.method.get("llm"), "method.llm")
+        index = str(self._usual_index())
+        needs = (
+            _named(spec, path, default="openvino"),
+            _named(self._index_settings(index).encoder, f"indexes.{index}.encoder", default="minilm"),
+        )
+        written = [str(table.get("model")) for _, table in needs if "url" not in table]
+        return tuple(model for model in written if model in self.shelf.store.models)
+
     def _llm(self, spec: object, path: str) -> LLM:
-        spec = "default" if spec is None else spec
-        if isinstance(spec, str) and spec in self.settings.models:
-            spec, path = self.settings.models[spec].llm, f"models.{spec}.llm"
+        spec, path = self._llm_spec(spec, path)
         return self._once("llm", repr(spec), lambda: self._new_llm(spec, path))
+
+    def _llm_spec(self, spec: object, path: str) -> tuple[object, str]:
+        """The table or catalogue name that is meant, and where it is written; user names resolved."""
+        spec, ours = "default" if spec is None else spec, self.settings.models
+        if not isinstance(spec, str):
+            return spec, path
+        if spec in ours:
+            return ours[spec].llm, f"models.{spec}.llm"
+        catalogue = [name for name, model in self.shelf.store.models.items() if model.kind == "llm"]
+        if spec not in catalogue:
+            hint = nearest(spec, {*ours, *catalogue})
+            raise ConfigError(f"{path}: there is no language model {spec!r}; {hint}")
+        return spec, path
 
     def _new_llm(self, spec: object, path: str) -> LLM:
         name, written = _named(spec, path, default="openvino")
@@ -129,8 +154,7 @@ class Components:
         """How the index `name` is made."""
         settings = self._index_settings(name)
         encoding = self._encoding(name)
-        chunking = Chunking(settings.chunk_tokens, settings.chunk_overlap)
-        return Recipe(PatientEncoder(encoding.encoder), encoding.tokeniser, chunking)
+        return Recipe(PatientEncoder(encoding.encoder), encoding.tokeniser, settings.chunking)
 
     def make_index(self, name: str) -> Index:
         """The index `name`, to change it; a new one where there is none."""
@@ -176,7 +200,9 @@ class Components:
         return cast("Encoding", call(factory, written, path=path, given={Shelf: self.shelf}))
 
     def _index_settings(self, name: str) -> IndexSettings:
-        known([name], self.settings.indexes, path="indexes")
+        if name not in self.settings.indexes:
+            hint = nearest(name, self.settings.indexes)
+            raise ConfigError(f"there is no index {name!r} in the configuration; {hint}")
         return self.settings.indexes[name]
 
     # ── making once, closing together ────────────────────────────────────────────────────────────────────

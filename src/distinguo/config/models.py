@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import Annotated, Final, final
+from urllib.parse import urlsplit, urlunsplit
 
+from distinguo.config.places import located
+from distinguo.config.signatures import Within
 from distinguo.errors import ConfigError
 from distinguo.models.store import Progress, Store
 from distinguo.protocols import LLM, Encoder, Tokeniser
@@ -15,6 +19,8 @@ from distinguo.text.pieces import Pieces
 
 FRAME: Final = 2
 """Special tokens that MiniLM puts around a text."""
+
+Seconds = Annotated[float, Within(0.001)]
 
 
 @final
@@ -66,28 +72,28 @@ def llamacpp(model: str, shelf: Shelf) -> Model:
     """Any GGUF file, by path or by name in the catalogue, run by llama.cpp in a process of its own."""
     from distinguo.backends.llm.llamacpp import LlamaCppLLM
 
-    path = Path(model).expanduser()
-    if path.suffix == ".gguf":
+    if model.endswith(".gguf"):
+        path = located(model)
         try:
             state = path.stat()
         except OSError as error:
             raise ConfigError(f"the model file {model!r} cannot be read: {error.strerror}") from error
-        identity = f"llamacpp {path.absolute()} {state.st_size} {state.st_mtime_ns}"
+        identity = f"llamacpp {path} {state.st_size} {state.st_mtime_ns}"
     else:
         path, identity = shelf.get(model) / "model.gguf", f"llamacpp {shelf.fingerprint(model)}"
     llm = LlamaCppLLM(path, name=model)
     return Model(llm, identity, llm.aclose)
 
 
-def openai(url: str, model: str, key_env: str = "", stall: float = 120.0, total: float = 600.0) -> Model:
+def openai(url: str, model: str, key_env: str = "", stall: Seconds = 120.0, total: Seconds = 600.0) -> Model:
     """Any OpenAI-compatible chat endpoint; the key is in the environment variable `key_env`."""
     from distinguo.backends.llm.openai import OpenAICompatible
 
     llm = OpenAICompatible(url, model, _key(key_env), stall, total)
-    return Model(llm, f"openai {url} {model}", llm.aclose)
+    return Model(llm, f"openai {_address(url)} {model}", llm.aclose)
 
 
-def minilm(model: str, shelf: Shelf, max_tokens: int = 256) -> Encoding:
+def minilm(model: str, shelf: Shelf, max_tokens: Annotated[int, Within(FRAME + 1)] = 256) -> Encoding:
     """MiniLM of the catalogue, run by OpenVINO."""
     from distinguo.backends.embedding.minilm import MiniLM
 
@@ -106,11 +112,11 @@ def sentence_transformers(model: str, shelf: Shelf, revision: str = "main") -> E
 def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
     url: str,
     model: str,
-    dimension: int,
+    dimension: Annotated[int, Within(1, 65_535)],
     key_env: str = "",
     query_prefix: str = "",
     passage_prefix: str = "",
-    stall: float = 60.0,
+    stall: Seconds = 60.0,
 ) -> Encoding:
     """Any OpenAI-compatible embeddings endpoint. The length of passages is estimated."""
     from distinguo.backends.embedding.openai import OpenAIEncoder
@@ -127,9 +133,20 @@ def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
     return Encoding(encoder, Pieces())
 
 
+def _address(url: str) -> str:
+    """`url` without user and query, where secrets stand: the identity of a model is shown and kept."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
 def _key(variable: str) -> str | None:
     if not variable:
         return None
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", variable):  # perhaps the key: it is not repeated
+        raise ConfigError(
+            "key_env is not a name of letters, digits and _; expected the name of an environment variable "
+            "that holds the key, never the key itself"
+        )
     key = os.environ.get(variable, "")
     if not key:
         raise ConfigError(

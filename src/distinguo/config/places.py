@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, final
 
+from distinguo.errors import ConfigError
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Places:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """The places that `environment` names."""
+        """The places that `environment` names. Raises `ConfigError` where one is nowhere."""
         home = _folder(environment, "DISTINGUO_HOME") or _user_data()
         return cls(
             home,
@@ -38,7 +40,8 @@ class Places:
 
     def moved(self, home: Path) -> Self:
         """The same models, with all else under another `home`."""
-        return replace(self, home=home.absolute(), cache=home.absolute() / "cache")
+        home = located(home)
+        return replace(self, home=home, cache=home / "cache")
 
     @property
     def indexes(self) -> Path:
@@ -51,12 +54,26 @@ class Places:
         return self.home / "traces"
 
 
+def located(path: str | Path) -> Path:
+    """`path` from the root, with ``~`` resolved. Raises `ConfigError`."""
+    try:
+        return Path(path).expanduser().absolute()
+    except (RuntimeError, OSError) as error:  # no such user or home; a current folder that is gone
+        raise ConfigError(f"cannot tell where {str(path)!r} is: {error}; give a whole path") from error
+
+
 def _folder(environment: Mapping[str, str], name: str) -> Path | None:
     value = environment.get(name, "")
-    return Path(value).expanduser().absolute() if value else None
+    try:
+        return located(value) if value else None
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from error
 
 
 def _user_data() -> Path:
     from platformdirs import user_data_path
 
-    return user_data_path("distinguo", appauthor=False)
+    path = user_data_path("distinguo", appauthor=False)
+    if not path.is_absolute():
+        raise ConfigError(f"this user has no home folder ({str(path)!r}); set DISTINGUO_HOME to a whole path")
+    return path

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self, TypeVar, cast, final
+from typing import Annotated, Final, Self, TypeVar, cast, final
 
-from distinguo.config.signatures import Spec, Table, call, known, table
+from distinguo.config.signatures import Spec, Table, Within, call, known, table
 from distinguo.config.starter import STARTER
+from distinguo.documents.chunking import Chunking
 from distinguo.errors import ConfigError
 
 Kind = TypeVar("Kind")
 
 FILE_NAME: Final = "distinguo.toml"
+
+INDEX_NAME: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+"""It names a folder too."""
 
 
 @final
@@ -23,8 +28,16 @@ class IndexSettings:
     """How an index is made."""
 
     encoder: Spec = "all-minilm-l6-v2-int8"
-    chunk_tokens: int = 200
-    chunk_overlap: int = 40
+    chunk_tokens: Annotated[int, Within(1)] = 200
+    chunk_overlap: Annotated[int, Within(0)] = 40
+
+    def __post_init__(self) -> None:
+        _ = self.chunking  # raises early where the two do not go together
+
+    @property
+    def chunking(self) -> Chunking:
+        """How long passages are."""
+        return Chunking(self.chunk_tokens, self.chunk_overlap)
 
 
 @final
@@ -40,8 +53,8 @@ class ModelSettings:
 class Limits:
     """What one command may spend."""
 
-    calls_in_flight: int = 64
-    max_calls: int = 0
+    calls_in_flight: Annotated[int, Within(1)] = 64
+    max_calls: Annotated[int, Within(0)] = 0
 
 
 @final
@@ -73,10 +86,16 @@ class Settings:
         starter = cast("Table", tomllib.loads(STARTER))
         try:
             written = cast("Table", tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also a number too long, lists too deep
             raise ConfigError(f"{source} is not TOML: {error}") from error
         known(written, starter, path="")
         sections = {name: table(written.get(name, starter[name]), path=name) for name in starter}
+        for name in sections["indexes"]:
+            if not re.fullmatch(INDEX_NAME, name):
+                raise ConfigError(
+                    f"indexes: {name!r} is not the name of an index; expected a letter or digit, "
+                    "then letters, digits, '.', '_' or '-', 100 at most"
+                )
         return cls(
             source,
             _named(ModelSettings, "models", sections["models"], starter),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
+from math import inf, isfinite
 from types import UnionType
-from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, cast, final, get_args, get_origin, get_type_hints
 
 from distinguo.errors import ConfigError
 
@@ -22,6 +24,21 @@ Port = Callable[[object, str], object]
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", dict: "a table"}
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The range of a number, both ends in it: ``chunk_tokens: Annotated[int, Within(1)]``."""
+
+    least: float
+    most: float = inf
+
+    def __contains__(self, value: float) -> bool:
+        return self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        return f"from {self.least:,}" + (f" to {self.most:,}" if self.most < inf else "")
+
+
 def call(
     factory: Callable[..., object],
     written: Table,
@@ -33,15 +50,16 @@ def call(
     """`factory` called with the settings of `written`.
 
     Args:
-        factory: a function or dataclass. Its parameters are scalars, ``Literal``s, or ports; a default
-            component is written ``Annotated[Port, "name"]``.
+        factory: a function or dataclass. Its parameters are scalars, `Within` a range or not, ``Literal``s,
+            or ports; a default component is written ``Annotated[Port, "name"]``.
         written: settings by parameter name.
         path: where `written` stands, for messages: ``method.kk: unknown setting; did you mean 'k'?``
         ports: by type, what a configuration can choose.
         given: by type, what it cannot (the model store, the index at hand).
 
     Raises:
-        ConfigError: a setting is unknown, missing, or of another type.
+        ConfigError: a setting is unknown, missing, of another type or out of its range, or the factory
+            refuses it.
     """
     ports, given = ports or {}, given or {}
     parameters = inspect.signature(factory).parameters
@@ -59,7 +77,10 @@ def call(
             arguments[name] = _checked(written[name], hint, path=where)
         elif parameter.default is inspect.Parameter.empty:
             raise ConfigError(f"{where}: missing; expected {_expected(hint)}")
-    return factory(**arguments)
+    try:
+        return factory(**arguments)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def hints_of(factory: Callable[..., object]) -> dict[str, Any]:
@@ -97,18 +118,26 @@ def _default_component(hint: object) -> object:
 
 
 def _checked(value: object, hint: object, *, path: str) -> object:
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise ConfigError(f"{path}: {value!r} is not {_expected(hint)}")
-        return value
-    kinds = [
-        get_origin(kind) or kind for kind in (get_args(hint) if isinstance(hint, UnionType) else (hint,))
-    ]
-    if kinds == [float] and type(value) is int:
-        return float(value)
-    if type(value) not in kinds:
+    kind = _bare(hint)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if not _fits(value, kind) or not all(cast("float", value) in part for part in _ranges(hint)):
         raise ConfigError(f"{path}: {value!r} is not {_expected(hint)}")
     return value
+
+
+def _fits(value: object, kind: object) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if isinstance(kind, UnionType):
+        return any(_fits(value, part) for part in get_args(kind))
+    return type(value) is (get_origin(kind) or kind) and not (
+        isinstance(value, float) and not isfinite(value)
+    )
+
+
+def _ranges(hint: object) -> list[Within]:
+    return [part for part in get_args(hint) if isinstance(part, Within)]
 
 
 def _expected(hint: object) -> str:
@@ -116,5 +145,7 @@ def _expected(hint: object) -> str:
         return "one of " + ", ".join(map(repr, get_args(hint)))
     if isinstance(hint, UnionType):
         return " or ".join(map(_expected, get_args(hint)))
-    kind = get_origin(hint) or _bare(hint)
-    return _WORDS.get(cast("type", kind), f"the name or table of a {getattr(kind, '__name__', kind)}")
+    bare = _bare(hint)
+    kind = get_origin(bare) or bare
+    words = _WORDS.get(cast("type", kind), f"the name or table of a {getattr(kind, '__name__', kind)}")
+    return " ".join([words, *map(str, _ranges(hint))])
