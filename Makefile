@@ -11,7 +11,7 @@ demo: $(VENV)/base models            ## index the sample corpus and ask three qu
 
 test: check $(VENV)/dev models       ## all tests, the embedded models included
 	$(BIN)/distinguo models get smollm2-135m-instruct
-	$(WITH_MODELS) $(BIN)/python -m pytest --cov --cov-fail-under=90
+	$(WITH_MODELS) $(BIN)/python -m pytest --cov --cov-fail-under=95
 
 check: $(VENV)/dev                   ## lint, types, floors
 	$(BIN)/ruff check .

@@ -83,11 +83,12 @@ encoder = MiniLM(Path(sys.argv[1]))
 for number in range(40):
     encoder.encode(["word " * Random(number + k).randrange(250) for k in range(12)], "passage")
 assert not any(name.startswith("openvino_telemetry.") for name in sys.modules)
-import resource
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+peak = next(line for line in open("/proc/self/status", encoding="utf-8") if line.startswith("VmHWM"))
+print(peak.split()[1])  # not ru_maxrss, which remembers the process that started this one
 """
 
 
+@pytest.mark.skipif(not Path("/proc").exists(), reason="the peak of memory is read from /proc")
 def test_it_reports_to_nobody_and_stays_small(folder: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-c", ALONE, str(folder)], capture_output=True, encoding="utf-8", check=False
