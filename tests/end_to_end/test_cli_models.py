@@ -1,7 +1,9 @@
 """``distinguo models``, ``cache``, ``doctor`` and ``--version``."""
 
 import json
+import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("DISTINGUO_MODELS", raising=False)
     monkeypatch.delenv("DISTINGUO_CACHE", raising=False)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def quiet_again() -> Iterator[None]:
+    before = logging.root.handlers[:], logging.root.level
+    yield
+    logging.root.handlers[:], logging.root.level = before
 
 
 def distinguo(*arguments: str) -> int:
@@ -75,6 +84,46 @@ def test_a_sound_index_passes_the_doctor(here: Path, capsys: pytest.CaptureFixtu
         assert "✗ index default" in capsys.readouterr().out
 
 
+def test_the_doctor_asks_for_what_the_configuration_uses(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with house(here):
+        assert distinguo("index", "corpus") == 0
+        (here / "home" / "indexes" / ".DS_Store").write_bytes(b"\0")
+        (here / "home" / "indexes" / ".trash").mkdir()
+        (here / "home" / "indexes" / "former").mkdir()
+        capsys.readouterr()
+        assert distinguo("doctor") == 0
+    printed = capsys.readouterr().out
+    assert "model" not in printed.replace(str(here), "")
+    assert "✓ index former: not in this configuration" in printed
+    assert "DS_Store" not in printed
+
+
+def test_the_doctor_tells_a_wrong_configuration_and_goes_on(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "distinguo.toml").write_text("[method]\nname = 'hybrid'\nllm = 'mine'", encoding="utf-8")
+    assert distinguo("doctor") == 1
+    printed = capsys.readouterr().out
+    assert "✗ configuration: method.llm: there is no language model 'mine'" in printed
+    assert "✓ cache" in printed
+
+
+def test_caches_of_the_system_count_as_free_memory(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distinguo.cli import doctor
+
+    (here / "meminfo").write_text("MemFree:   1 kB\nMemAvailable:   7000000 kB\n", encoding="ascii")
+    monkeypatch.setattr(doctor, "MEMINFO", here / "meminfo")
+    distinguo("doctor")
+    assert "✓ memory: 7.2 GB free" in capsys.readouterr().out
+    (here / "meminfo").write_text("MemAvailable:   70000 kB\n", encoding="ascii")
+    distinguo("doctor")
+    assert "✗ memory: 0.1 GB free" in capsys.readouterr().out
+
+
 def test_cache_clear_can_keep_what_is_new(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with house(here):
         assert distinguo("index", "corpus") == 0
@@ -92,8 +141,13 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     assert re.fullmatch(r"distinguo \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
-def test_debug_shows_the_traceback(here: Path) -> None:
+def test_debug_may_stand_anywhere_and_shows_the_traceback(here: Path) -> None:
     from distinguo.errors import DataError
 
     with pytest.raises(DataError):
         run(["--debug", "show", "last"])
+    with pytest.raises(DataError):
+        run(["show", "last", "--debug"])
+    with pytest.raises(DataError):
+        run(["show", "--debug", "last"])
+    assert distinguo("show", "--", "--debug") == 1, "after -- it is a trace's name"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from distinguo.config.places import Places
+from distinguo.errors import ConfigError
 
 
 def test_the_environment_moves_all_or_parts(tmp_path: Path) -> None:
@@ -32,3 +33,25 @@ def test_a_moved_home_keeps_the_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("value", "is_offline"), [("", False), ("0", False), ("1", True), ("yes", True)])
 def test_offline(value: str, is_offline: bool) -> None:
     assert Places.of({"DISTINGUO_OFFLINE": value}).is_offline is is_offline
+
+
+def test_a_folder_of_nobody_is_named_with_its_variable() -> None:
+    with pytest.raises(ConfigError, match=r"DISTINGUO_CACHE: cannot tell where '~nosuch/x' is"):
+        Places.of({"DISTINGUO_HOME": "/h", "DISTINGUO_CACHE": "~nosuch/x"})
+
+
+def test_a_relative_folder_in_a_folder_that_is_gone_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ConfigError, match="DISTINGUO_HOME: cannot tell where 'x' is"):
+        Places.of({"DISTINGUO_HOME": "x"})
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # what it does where nobody is known
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with pytest.raises(ConfigError, match="set DISTINGUO_HOME"):
+        Places.of({})

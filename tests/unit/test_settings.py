@@ -25,6 +25,16 @@ from distinguo.errors import ConfigError
         ("[models]\na = 3", "models.a: 3 is not a table"),
         ("method = 3", "method: 3 is not a table"),
         ("x = ", "mine.toml is not TOML"),
+        (f"x = {'[' * 3000}{']' * 3000}", "mine.toml is not TOML"),
+        (f"x = {'9' * 5000}", "mine.toml is not TOML"),
+        ("[limits]\nmax_calls = -1", "limits.max_calls: -1 is not a whole number from 0"),
+        ("[limits]\ncalls_in_flight = 0", "limits.calls_in_flight: 0 is not a whole number from 1"),
+        ("[indexes.a]\nchunk_tokens = 0", "indexes.a.chunk_tokens: 0 is not a whole number from 1"),
+        ("[indexes.a]\nchunk_overlap = 200", "indexes.a: chunking: 'overlap' is 200; expected 0 to 199"),
+        ('[indexes."../../escaped"]', "indexes: '../../escaped' is not the name of an index"),
+        ('[indexes.""]', "indexes: '' is not the name of an index"),
+        ('[indexes.".hidden"]', "indexes: '.hidden' is not the name of an index"),
+        ('[indexes."a/b"]', "indexes: 'a/b' is not the name of an index"),
     ],
 )
 def test_a_mistake_is_named_by_its_path(text: str, message: str) -> None:

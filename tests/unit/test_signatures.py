@@ -1,12 +1,13 @@
 """A factory's signature is the schema of its settings."""
 
 from dataclasses import dataclass
+from math import inf, nan
 from typing import Annotated, Literal
 
 import pytest
 
 from distinguo.config.names import TABLES
-from distinguo.config.signatures import call
+from distinguo.config.signatures import Within, call
 from distinguo.errors import ConfigError
 
 
@@ -20,6 +21,11 @@ class Car:
     doors: int = 4
     colour: Literal["red", "blue"] = "red"
     weight: float = 1.0
+    wheels: Annotated[int, Within(3, 4)] = 4
+
+    def __post_init__(self) -> None:
+        if self.doors > self.wheels + 1:
+            raise ConfigError(f"'doors' is {self.doors}; expected fewer")
 
 
 def build(**written: object) -> Car:
@@ -38,6 +44,21 @@ def test_a_whole_number_may_stand_for_a_number_and_nothing_else_may() -> None:
     for wrong in ({"weight": "2"}, {"doors": 2.0}, {"doors": True}, {"colour": "green"}):
         with pytest.raises(ConfigError, match="is not"):
             build(**wrong)
+
+
+def test_a_number_is_finite_and_in_its_range() -> None:
+    for odd in (nan, inf, -inf):
+        with pytest.raises(ConfigError, match=r"car\.weight: -?(nan|inf) is not a number"):
+            build(weight=odd)
+    assert build(wheels=3).wheels == 3
+    for wrong in (2, 5):
+        with pytest.raises(ConfigError, match=rf"car\.wheels: {wrong} is not a whole number from 3 to 4"):
+            build(wheels=wrong)
+
+
+def test_what_the_factory_refuses_is_named_by_its_path() -> None:
+    with pytest.raises(ConfigError, match=r"car: 'doors' is 6; expected fewer"):
+        build(doors=6)
 
 
 def test_an_unknown_setting_gets_the_nearest_name() -> None:

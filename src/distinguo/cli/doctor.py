@@ -84,7 +84,9 @@ def _memory(needed: int) -> str:
 
 def _available() -> int:
     """Bytes that programs can have: caches, which the system gives back when asked, count as free."""
-    if MEMINFO.exists() and (found := re.search(r"MemAvailable: +(\d+) kB", MEMINFO.read_text("ascii"))):
+    if MEMINFO.exists() and (
+        found := re.search(r"MemAvailable: +(\d+) kB", MEMINFO.read_text(encoding="ascii"))
+    ):
         return int(found[1]) * 1024
     pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
     return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -11,9 +11,12 @@ import typer
 
 from distinguo.errors import ConfigError, DistinguoError
 
-CODES: Final = """Exit codes: 0 answered, abstained or done; 1 an error of data, of a backend or of a budget;
-2 a mistake in the command or the configuration; 3 the model's reply was unreadable; 4 the question failed;
-70 a fault of Distinguo; 130 interrupted. Errors are one line of text on standard error, with --json too."""
+CODES: Final = (
+    "Exit codes: 0 answered, abstained or done; 1 an error of data, of a backend or of a budget; "
+    "2 a mistake in the command or the configuration; 3 the model's reply was unreadable; "
+    "4 the question failed; 70 a fault of Distinguo; 130 interrupted. "
+    "An error is one line of text on standard error, with --json too."
+)
 
 app = typer.Typer(
     name="distinguo",

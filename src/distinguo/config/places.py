@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, final
@@ -73,7 +74,8 @@ def _folder(environment: Mapping[str, str], name: str) -> Path | None:
 def _user_data() -> Path:
     from platformdirs import user_data_path
 
-    path = user_data_path("distinguo", appauthor=False)
-    if not path.is_absolute():
-        raise ConfigError(f"this user has no home folder ({str(path)!r}); set DISTINGUO_HOME to a whole path")
-    return path
+    with suppress(RuntimeError):  # no home: some versions raise, others leave the ~ as it is
+        path = user_data_path("distinguo", appauthor=False)
+        if path.is_absolute():
+            return path
+    raise ConfigError("this user has no home folder; set DISTINGUO_HOME to a whole path")
