@@ -67,7 +67,7 @@ def read_from_passages(raw: str) -> Reply:
 
     Raises `ParseError`.
     """
-    fields = parse_object(raw)
+    fields = parse_object(raw, "is_stated", "answer", "citations")
     answer, citations = text_or_none(fields, "answer", raw=raw), integers(fields, "citations", raw=raw)
     return Reply(answer, citations) if boolean(fields, "is_stated", raw=raw) else Reply(None)
 
@@ -79,7 +79,7 @@ def closed_book(question: Question) -> Prompt:
 
 def read_closed_book(raw: str) -> Reply:
     """The reply to `closed_book`. Raises `ParseError`."""
-    return Reply(text_or_none(parse_object(raw), "answer", raw=raw))
+    return Reply(text_or_none(parse_object(raw, "answer"), "answer", raw=raw))
 
 
 def _prompt(name: str, instructions: str, text: str) -> Prompt:

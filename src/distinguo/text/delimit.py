@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from html import escape
+from typing import Final, Literal, get_args
+
+Tag = Literal["passage", "question", "option"]
+
+# Possessive (`*+`): after a `<`, a run of blanks is read once, however long.
+_LOOK_ALIKE: Final = re.compile(rf"<(?=\s*+/?+\s*+(?:{'|'.join(get_args(Tag))})\b)", re.IGNORECASE)
 
 
-def delimit(tag: str, text: str, **attributes: str | int) -> str:
+def delimit(tag: Tag, text: str, **attributes: str | int) -> str:
     """`text` between ``<tag …>`` and ``</tag>``.
 
-    A look-alike of the tag inside `text` loses its ``<`` to ``‹``; nothing else is changed, so that
+    A look-alike of any tag inside `text` loses its ``<`` to ``‹``; nothing else is changed, so that
     quotations from the text stay exact.
     """
-    harmless = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", "‹", text, flags=re.IGNORECASE)
     named = "".join(f' {name}="{escape(str(value), quote=True)}"' for name, value in attributes.items())
-    return f"<{tag}{named}>\n{harmless}\n</{tag}>"
+    return f"<{tag}{named}>\n{_LOOK_ALIKE.sub('‹', text)}\n</{tag}>"
