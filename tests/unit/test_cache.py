@@ -274,6 +274,34 @@ async def test_a_reply_that_cannot_be_kept_is_not_lost(mounted, caplog):
     cache.close()
 
 
+def test_a_disk_that_fails_is_told_as_one_that_may_be_full(cache, monkeypatch):
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = 4874  # SQLITE_IOERR_SHMSIZE: how a full disk shows in a side file
+
+    class Failing:
+        def execute(self, *_):
+            raise error
+
+        def close(self):
+            pass
+
+    cache.close()
+    monkeypatch.setattr(cache, "_database", Failing())
+    for use in (cache.info, cache.clear, lambda: cache.get("k")):
+        with pytest.raises(DataError, match=r"is full or fails \(disk I/O error\); free some space"):
+            use()
+
+
+async def test_a_cache_that_fails_while_running_costs_a_call_but_no_question(cache, caplog):
+    cache.close()
+    port, trace = Port(), Trace("t1", "Who?")
+    with tracing(trace), caplog.at_level(logging.WARNING):
+        assert await cached(port, cache, FORM)("x") == ["x"]
+    assert port.calls == 1
+    assert "passed over" in caplog.text
+    assert [event.name for event in trace.events] == ["not looked up", "not kept"]
+
+
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,7 +1,12 @@
 """Reading an answer off the evidence: citations checked, silence reasoned."""
 
+from pathlib import Path
+
 import pytest
 
+from distinguo.backends.cache import CallCache
+from distinguo.backends.limits import Budget
+from distinguo.backends.wrapped import wrap_llm
 from distinguo.errors import ParseError
 from distinguo.records import Abstention, Answer, Evidence, Passage, Question, Similarity
 from distinguo.stages.read import read, recall
@@ -62,6 +67,26 @@ async def test_a_second_unreadable_reply_is_kept_in_the_error() -> None:
     with pytest.raises(ParseError) as caught:
         await read(llm, QUESTION, EVIDENCE)
     assert caught.value.raw == "north!"
+
+
+async def test_an_unreadable_reply_from_a_cache_is_told_with_what_mends_it(tmp_path: Path) -> None:
+    cache, errors, asked = CallCache(tmp_path), [], []
+    for _ in range(2):
+        bare = ScriptedLLM(["north", "north!"])
+        llm = wrap_llm(bare, model="m", budget=Budget(), cache=cache)
+        with pytest.raises(ParseError) as caught:
+            await read(llm, QUESTION, EVIDENCE)
+        errors.append(str(caught.value))
+        asked.append(len(bare.prompts))
+    cache.close()
+    assert asked == [2, 0]
+    assert ["cache clear" in error for error in errors] == [False, True]
+
+
+async def test_a_citation_of_thousands_of_digits_is_unreadable() -> None:
+    reply = says("north", 1).replace("[1]", f"[{'9' * 5000}]")
+    with pytest.raises(ParseError):
+        await read(ScriptedLLM([reply, reply]), QUESTION, EVIDENCE)
 
 
 async def test_memory_answers_without_citations_or_says_that_it_does_not_know() -> None:

@@ -144,12 +144,13 @@ def cached(
     """`call`, made once for equal requests: now, in other processes and on other days.
 
     Equal requests at the same time share one call, and its error, which is never kept. A reply that cannot be
-    kept is returned all the same; the log and the trace say so.
+    kept is returned all the same, and where the cache cannot be read the call is made; the log and the trace
+    say so.
     """
     flights: dict[str, _Flight[Result]] = {}
 
     async def fetch(key: str, request: Request) -> Result:
-        kept = await asyncio.to_thread(cache.get, key)
+        kept = await _find(cache, key)
         if kept is not None:
             return _read(kept, form, cache.path)
         result = await call(request)
@@ -201,6 +202,15 @@ def _read(text: str, form: Form[Request, Result], path: Path) -> Result:
             f"the call cache {str(path)!r} holds a reply that cannot be read ({error!r}); "
             "empty it with `distinguo cache clear`"
         ) from error
+
+
+async def _find(cache: CallCache, key: str) -> str | None:
+    try:
+        return await asyncio.to_thread(cache.get, key)
+    except DistinguoError as error:
+        _log.warning("the call cache was passed over: %s", error)
+        note("not looked up", error=str(error))
+        return None
 
 
 async def _keep(cache: CallCache, key: str, text: str) -> None:
@@ -280,6 +290,8 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> DistinguoError:
     match _code(error):
         case sqlite3.SQLITE_FULL:
             return _full(path)
+        case sqlite3.SQLITE_IOERR:  # also what a full disk is called, where it is met in a side file
+            return _full(path, f"is full or fails ({error})")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return _unwritable(path, str(error))
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
@@ -291,9 +303,9 @@ def _of_sqlite(error: sqlite3.Error, path: Path) -> DistinguoError:
             return DataError(f"the call cache {str(path)!r} cannot be used: {error}")
 
 
-def _full(path: Path) -> DataError:
+def _full(path: Path, what: str = "is full") -> DataError:
     return DataError(
-        f"the disk of the call cache {str(path)!r} is full; free some space (that file may be deleted too), "
+        f"the disk of the call cache {str(path)!r} {what}; free some space (that file may be deleted too), "
         "or set DISTINGUO_CACHE to a folder elsewhere"
     )
 

@@ -26,7 +26,8 @@ async def ask(
     """What `read` makes of the reply to `prompt`.
 
     An unreadable reply is shown to the model once more (prompt ``…_repair``); if that cannot be read either,
-    the `ParseError` of the second reply is raised, and the question ends as *unreadable*.
+    the `ParseError` of the second reply is raised, and the question ends as *unreadable*. Caches keep such
+    replies too, for they cannot read them; the error says where a reply came from one.
     """
     wanted = replace(sampling, schema=schema)
     completion = await llm.complete(prompt, wanted)
@@ -35,7 +36,14 @@ async def ask(
     except ParseError as error:
         note("unreadable reply", prompt=prompt.name, problem=str(error))
         again = repair(prompt, completion.text, str(error))
-    return _read(await llm.complete(again, wanted), read)
+    completion = await llm.complete(again, wanted)
+    try:
+        return _read(completion, read)
+    except ParseError as error:
+        if not completion.usage.is_cached:
+            raise
+        advice = "this reply was kept from an earlier call; `distinguo cache clear` forgets all kept replies"
+        raise ParseError(f"{error}; {advice}", raw=error.raw) from error
 
 
 def _read(completion: Completion, read: Callable[[str], Value]) -> Value:
