@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -130,6 +130,25 @@ def test_a_refusal_and_a_broken_connection_are_told_like_those_of_a_model() -> N
         assert caught.value.retry_after == wait
 
 
+def test_a_reply_that_drips_ends_at_the_total_limit() -> None:
+    class Dripping(httpx.SyncByteStream):
+        is_closed = False
+
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                yield b" "
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    drip = Dripping()
+    client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=drip)))
+    with pytest.raises(BackendError, match=r"within 0\.05 s") as caught:
+        OpenAIEncoder("http://house/v1", "small", 2, client=client, total=0.05).encode(["a"], "query")
+    assert caught.value.retryable
+    assert drip.is_closed
+
+
 def test_after_closing_it_says_so() -> None:
     port = encoder(lambda _: rows([]))
     port.close()
@@ -137,12 +156,24 @@ def test_after_closing_it_says_so() -> None:
         port.encode(["a"], "query")
 
 
-@pytest.mark.parametrize("options", [{"dimension": 0}, {"size": 0}, {"url": "house"}, {"key": "two words"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dimension": 0},
+        {"size": 0},
+        {"url": "house"},
+        {"key": "two words"},
+        {"stall": 0.0},
+        {"total": float("nan")},
+    ],
+)
 def test_wrong_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     plain: dict[str, Any] = {"url": "http://house/v1", "model": "small", "dimension": 2}
     with pytest.raises(ConfigError, match="'small'"):
         OpenAIEncoder(**plain | options)
 
 
-def test_repr_shows_no_key() -> None:
-    assert "hush" not in repr(OpenAIEncoder("http://house/v1", "small", 2, "hush"))
+def test_repr_shows_the_address_but_no_secret() -> None:
+    shown = repr(OpenAIEncoder("http://me:hush@house/v1?code=hidden", "small", 2, "quiet"))
+    assert "'http://house/v1'" in shown
+    assert not any(secret in shown for secret in ("hush", "hidden", "quiet"))

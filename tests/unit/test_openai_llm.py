@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from distinguo.backends.http import EXCERPT, retry_after
+from distinguo.backends.http import EXCERPT, Endpoint, retry_after
 from distinguo.backends.llm.first_token import beginnings
 from distinguo.backends.llm.openai import OpenAICompatible
 from distinguo.errors import BackendError, ConfigError
@@ -363,10 +363,25 @@ async def test_a_server_that_asks_to_wait_is_heard() -> None:
         ("", None),
         ("nan", None),
         ("inf", None),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
+        ("Mon, 01 Jan 99999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
     ],
 )
 def test_retry_after_as_seconds_or_date(value: str, seconds: float | None) -> None:
     assert retry_after(value, now=datetime(2026, 5, 1, 12, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize("charset", ["rot13", "base64", "hex", "undefined", "idna", "utf-16", "none such"])
+async def test_whatever_encoding_a_server_claims_its_words_are_told(charset: str) -> None:
+    error = await refused(500, "busy", Content_Type=f"text/plain; charset={charset}")
+    assert "busy" in str(error)
+    assert error.retryable
+
+
+async def test_a_body_that_is_no_text_is_told_all_the_same() -> None:
+    with pytest.raises(BackendError, match=r"HTTP 500.*\ufffda"):
+        await model(lambda _: httpx.Response(500, content=b"\xff\xfea")).complete(PROMPT)
 
 
 async def test_a_long_page_is_told_in_a_few_words() -> None:
@@ -383,16 +398,37 @@ async def test_the_key_is_in_no_message_even_if_the_server_repeats_it(status: in
     assert KEY[:4] not in str(error)
 
 
-async def test_the_secrets_of_an_address_are_in_no_message() -> None:
-    llm = model(lambda _: httpx.Response(500), url="http://me:hush@house/v1?code=hidden")
+@pytest.mark.parametrize("status", [200, 308, 500])
+async def test_the_secrets_of_an_address_are_in_no_message_even_if_the_server_repeats_them(
+    status: int,
+) -> None:
+    def respond(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(status, text=f"no {request.url}", headers={"Location": str(request.url)})
+
+    llm = model(respond, url="http://somebody:hu%2Fsh@house/v1?code=well+hidden%2F&api-version=2")
     with pytest.raises(BackendError) as caught:
         await llm.complete(PROMPT)
-    assert "hush" not in str(caught.value)
-    assert "hidden" not in str(caught.value)
+    assert "'http://house/v1'" in str(caught.value)
+    assert not any(secret in str(caught.value) for secret in ("hu%2Fsh", "hu/sh", "hidden", "somebody"))
 
 
-def test_repr_shows_address_and_model_but_no_key() -> None:
-    shown = repr(OpenAICompatible("http://house/v1", "small", KEY))
-    assert "http://house/v1" in shown
+@pytest.mark.parametrize("url", ["http://me:hu/sh@house", "me:hush@house/v1", "ftp://me:hush@house?k=hush"])
+def test_an_address_that_is_none_is_refused_without_its_secrets(url: str) -> None:
+    with pytest.raises(ConfigError, match="'small'") as caught:
+        OpenAICompatible(url, "small")
+    assert "hu" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["stall", "total"])
+@pytest.mark.parametrize("value", [float("nan"), 0.0, -1.0, float("inf"), 1e9])
+def test_a_limit_that_is_none_is_refused_and_named(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"'small': {name} is {value!r}".replace("+", r"\+")):
+        OpenAICompatible("http://house/v1", "small", **{name: value})
+
+
+@pytest.mark.parametrize("kind", [OpenAICompatible, Endpoint])
+def test_repr_shows_address_and_model_but_no_secret(kind: Callable[..., object]) -> None:
+    shown = repr(kind("http://me:hush@house/v1?code=hidden", "small", KEY))
+    assert "'http://house/v1'" in shown
     assert "small" in shown
-    assert KEY not in shown
+    assert not any(secret in shown for secret in ("hush", "hidden", KEY))

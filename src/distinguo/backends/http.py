@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Final, TypeVar, final
+from urllib.parse import unquote, unquote_plus
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -22,12 +23,14 @@ RETRYABLE: Final = frozenset({408, 409, 425, 429})  # and every 5xx but 501: the
 QUOTA: Final = "insufficient_quota"  # a 429 that waiting does not mend
 EXCERPT: Final = 300  # characters of a server's own words that a message repeats
 CONNECT: Final = 10.0  # seconds; no server that will answer at all takes longer to accept a connection
+LONGEST: Final = 86_400.0  # seconds; a limit beyond a day is a slip, and sockets overflow at some
+SECRET: Final = 8  # characters from which a user's name or a value in an address's query may be a key
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One model behind one base address. Its key stands in no message and no ``repr``.
+    """One model behind one base address. No message and no ``repr`` holds its key, nor userinfo or query.
 
     Raises `ConfigError` for an address without http(s) or host, and for a key that no header can carry.
     """
@@ -39,18 +42,23 @@ class Endpoint:
     def __post_init__(self) -> None:
         try:
             url = httpx.URL(self.url)
-        except httpx.InvalidURL as error:
-            raise ConfigError(f"the address of model {self.model!r} cannot be read: {error}") from error
+        except httpx.InvalidURL:  # it quotes what may be half of a password
+            raise self._no_address("cannot be read") from None
         if url.scheme not in {"http", "https"} or not url.host:
-            raise ConfigError(
-                f"the address of model {self.model!r} is {self.url!r}; "
-                "expected one such as 'http://localhost:8000/v1'"
-            )
+            raise self._no_address(f"has scheme {url.scheme!r} and host {url.host!r}")
         if self.key is not None and not re.fullmatch(r"[!-~]+", self.key):
             raise ConfigError(
                 f"the key of model {self.model!r} is empty or holds spaces, line breaks or "
                 "non-ASCII characters; look at the environment variable that it comes from"
             )
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.shown!r}, {self.model!r})"
+
+    @property
+    def shown(self) -> str:
+        """The address as people may see it: without userinfo and query."""
+        return str(httpx.URL(self.url).copy_with(userinfo=b"", query=None))
 
     def at(self, path: str) -> httpx.URL:
         """The address of `path` below the base address, whose own query (``?api-version=…``) stays."""
@@ -87,9 +95,8 @@ class Endpoint:
             ) from error
 
     def error(self, what: str, *, retryable: bool, retry_after: float | None = None) -> BackendError:
-        """An error that names model and address; should `what` repeat the key, it is cut out."""
-        shown = httpx.URL(self.url).copy_with(userinfo=b"", query=None)
-        message = self._without_key(f"model {self.model!r} at '{shown}': {what}")
+        """An error that names model and address; should `what` repeat a secret, it is cut out."""
+        message = f"model {self.model!r} at {self.shown!r}: {self._without_secrets(what)}"
         return BackendError(message, retryable=retryable, retry_after=retry_after)
 
     def unreachable(self, error: httpx.HTTPError) -> BackendError:
@@ -105,12 +112,12 @@ class Endpoint:
         return self.error(what, retryable=True)
 
     def _refused(self, response: httpx.Response, asked: Sequence[str]) -> BackendError:
-        status = response.status_code
-        hint = self._hint(response, [name for name in asked if name in response.text] or asked)
+        status, words = response.status_code, _words(response)
+        hint = self._hint(response, [name for name in asked if name in words] or asked)
         mends = status in RETRYABLE or (status >= 500 and status != 501)
         return self.error(
             f"HTTP {status}, {self._excerpt(response)}" + (f"; {hint}" if hint else ""),
-            retryable=mends and QUOTA not in response.text,
+            retryable=mends and QUOTA not in words,
             retry_after=retry_after(response.headers.get("Retry-After", ""), now=datetime.now(UTC)),
         )
 
@@ -130,11 +137,28 @@ class Endpoint:
                 return ""
 
     def _excerpt(self, response: httpx.Response) -> str:
-        words = " ".join(self._without_key(response.text).split())
+        words = " ".join(self._without_secrets(_words(response)).split())
         return repr(words[:EXCERPT] + "…" * (len(words) > EXCERPT)) if words else "an empty body"
 
-    def _without_key(self, text: str) -> str:
-        return text.replace(self.key, "[key]") if self.key else text
+    def _without_secrets(self, text: str) -> str:
+        url = httpx.URL(self.url)
+        name, _, password = url.userinfo.decode().partition(":")
+        values = [pair.partition("=")[2] for pair in url.query.decode().split("&")]
+        perhaps = (value for value in (name, *values) if len(value) >= SECRET)
+        for secret in filter(None, (self.key, password, *perhaps)):
+            for written in (secret, unquote(secret), unquote_plus(secret)):
+                text = text.replace(written, "[key]")
+        return text
+
+    def _no_address(self, what: str) -> ConfigError:
+        return ConfigError(
+            f"the address of model {self.model!r} {what}; expected one such as 'http://localhost:8000/v1'"
+        )
+
+
+def _words(response: httpx.Response) -> str:
+    """The body as text, whatever encoding the server claims (some names of encodings crash decoders)."""
+    return response.content.decode("utf-8", "replace")
 
 
 def retry_after(value: str, *, now: datetime) -> float | None:
@@ -144,10 +168,19 @@ def retry_after(value: str, *, now: datetime) -> float | None:
     except ValueError:
         try:
             date = parsedate_to_datetime(value)
-        except ValueError:
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+        except (ValueError, OverflowError):
             return None
-        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now.timestamp()
     return max(0.0, seconds) if isfinite(seconds) else None
+
+
+def check_seconds(model: str, **seconds: float) -> None:
+    """Raise `ConfigError` for a limit that is none."""
+    for name, value in seconds.items():
+        if not 0 < value <= LONGEST:
+            raise ConfigError(
+                f"model {model!r}: {name} is {value!r}; expected seconds above 0, up to {LONGEST:.0f}"
+            )
 
 
 def limits(stall: float) -> httpx.Timeout:

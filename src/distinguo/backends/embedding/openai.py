@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
 import httpx
 from pydantic import BaseModel
 
-from distinguo.backends.http import Endpoint, limits
+from distinguo.backends.http import Endpoint, check_seconds, limits
 from distinguo.errors import ConfigError
 from distinguo.records import Role
 
@@ -31,6 +32,7 @@ class OpenAIEncoder:
         passage_prefix: put before every passage.
         size: texts of one request.
         stall: seconds without a byte after which a request fails (retryable).
+        total: seconds after which a reply that still comes, byte by byte, fails (retryable).
         client: carries the requests, from any thread; closed by `close`.
     """
 
@@ -42,15 +44,20 @@ class OpenAIEncoder:
     passage_prefix: str = ""
     size: int = 64
     stall: float = 60.0
+    total: float = 300.0
     client: httpx.Client = field(default_factory=httpx.Client, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _ = self.endpoint  # raises early what is wrong with address or key
+        check_seconds(self.model, stall=self.stall, total=self.total)
         if self.dimension < 1 or self.size < 1:
             raise ConfigError(
                 f"encoder {self.model!r}: dimension is {self.dimension!r} and size {self.size!r}; "
                 "expected whole numbers from 1"
             )
+
+    def __repr__(self) -> str:
+        return f"OpenAIEncoder({self.endpoint.shown!r}, {self.model!r}, {self.dimension})"
 
     @property
     def endpoint(self) -> Endpoint:
@@ -80,12 +87,18 @@ class OpenAIEncoder:
         if self.client.is_closed:
             raise endpoint.error("its client is closed", retryable=False)
         try:
-            response = self.client.post(
+            until = time.monotonic() + self.total
+            with self.client.stream(
+                "POST",
                 endpoint.at("embeddings"),
                 content=endpoint.body({"input": texts}),
                 headers=endpoint.headers,
                 timeout=limits(self.stall),
-            )
+            ) as response:
+                response.stream = _Until(response.stream, until)
+                response.read()
+        except TimeoutError as error:
+            raise endpoint.error(f"no whole reply within {self.total:g} s", retryable=True) from error
         except httpx.HTTPError as error:
             raise endpoint.unreachable(error) from error
         rows = endpoint.read(response, _Reply).data
@@ -109,6 +122,23 @@ class OpenAIEncoder:
                 "a vector is zero or holds numbers that are not finite", retryable=False
             )
         return (vector / length).astype(np.float32)
+
+
+@final
+class _Until(httpx.SyncByteStream):
+    """The bytes of a reply; `TimeoutError` for those that come after the moment `until`."""
+
+    def __init__(self, stream: object, until: float) -> None:
+        self._stream, self._until = cast("httpx.SyncByteStream", stream), until
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            if time.monotonic() > self._until:
+                raise TimeoutError
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class _Row(BaseModel):

@@ -12,7 +12,7 @@ import httpx
 from pydantic import BaseModel
 
 from distinguo import trace
-from distinguo.backends.http import Endpoint, limits
+from distinguo.backends.http import Endpoint, check_seconds, limits
 from distinguo.backends.llm.first_token import beginnings
 from distinguo.errors import ConfigError
 from distinguo.records import GREEDY, Completion, Prompt, Sampling, Usage
@@ -56,6 +56,10 @@ class OpenAICompatible:
 
     def __post_init__(self) -> None:
         _ = self.endpoint  # raises early what is wrong with address or key
+        check_seconds(self.model, stall=self.stall, total=self.total)
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatible({self.endpoint.shown!r}, {self.model!r})"
 
     @property
     def endpoint(self) -> Endpoint:
