@@ -66,6 +66,19 @@ def test_nothing_but_whitespace_gives_no_passages() -> None:
     assert _texts(" \n\t ", 5) == []
 
 
+@pytest.mark.parametrize("gap", [" ", "x", "-", "\n"])
+def test_what_costs_no_tokens_makes_no_endless_passage(gap: str) -> None:
+    text = f"gate{gap * 100_000}b"
+    passages = chunk(Document("d", text), Chunking(10, 2), WordTokeniser())
+    assert (passages[0].start, passages[-1].end) == (0, len(text))
+    assert max(len(passage.text) for passage in passages) <= 220
+
+
+@pytest.mark.parametrize("text", ["\u200b", " \u200b\ufeff\n\u2060", "\u00ad"])
+def test_what_shows_nothing_gives_no_passages(text: str) -> None:
+    assert _texts(text, 5) == []
+
+
 def test_the_defaults_are_stated() -> None:
     assert Chunking() == Chunking(tokens=200, overlap=40)
 
@@ -99,6 +112,8 @@ def test_sentences_end_as_each_script_ends_them(text: str, expected: list[str]) 
     assert _sentences(text) == expected
 
 
-def test_one_long_word_is_read_in_linear_time() -> None:
-    text = "x." * 100_000
-    assert "".join(_sentences(text)) == text
+@pytest.mark.parametrize("piece", ["x.", ".", ".)", "\n ", "a\n  ", "?!", "1."])
+def test_long_runs_are_read_in_linear_time(piece: str) -> None:
+    text = piece * 100_000 + "x"  # in quadratic time, minutes and more: the test's time limit would end it
+    kept = "".join(_sentences(text))
+    assert "".join(kept.split()) == "".join(text.split())

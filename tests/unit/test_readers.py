@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from distinguo.documents.readers import Skipped, read
+from distinguo.documents.readers import Skipped, read, usable
 from distinguo.errors import DataError
 from distinguo.records import Document
 
@@ -34,7 +34,7 @@ def test_a_folder_is_read_in_order_with_ids_relative_to_it(tmp_path: Path) -> No
     _write(tmp_path, b_dot_txt="bee", a__c_dot_md="# Sea\ntext", Z_dot_TXT="zed")
     documents = list(read(tmp_path))
     assert [d.id for d in documents if isinstance(d, Document)] == ["Z.TXT", "a/c.md", "b.txt"]
-    assert documents[2] == Document("b.txt", "bee", "b", "b.txt")
+    assert documents[2] == Document("b.txt", "bee", "b", str(tmp_path / "b.txt"))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,27 @@ def test_nothing_is_skipped_in_silence(tmp_path: Path) -> None:
     assert ".md" in skipped["a.pdf"]
 
 
+def test_a_path_that_cannot_be_looked_at_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot look at .*too long"):
+        read(tmp_path / ("x" * 5000))
+
+
+def test_a_link_that_cannot_be_followed_is_skipped_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").symlink_to("x" * 300)
+    _write(tmp_path, b_dot_txt="bee")
+    bad, good = read(tmp_path)
+    assert isinstance(bad, Skipped)
+    assert (bad.source, "too long" in bad.reason) == ("a.txt", True)
+    assert isinstance(good, Document)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, None, ["x"]], ids=str)
+def test_metadata_of_documents_made_by_hand_is_checked(value) -> None:
+    bad = usable(Document("d", "text", source="here", meta=(("fine", 1), ("x", value))))
+    assert isinstance(bad, Skipped)
+    assert "'x' is" in bad.reason
+
+
 def test_nothing_at_the_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         list(read(tmp_path / "gone"))
@@ -87,6 +108,10 @@ def test_nothing_at_the_path_is_an_error(tmp_path: Path) -> None:
         ("```sh\n# a comment\n```\n# Title\n", "Title"),
         ("---\n# yaml: comment\n---\n# Title\n", "Title"),
         ("no heading #here", "a"),
+        ("# Learn C#\n", "Learn C#"),
+        ("# ##\n# Real", "Real"),
+        ("# " + "#" * 200_000 + "x", "#" * 200_000 + "x"),
+        ("#" + " " * 200_000 + "\nx", "a"),
     ],
 )
 def test_a_markdown_title_is_the_first_heading_or_else_the_files_name(tmp_path: Path, text, title) -> None:
@@ -101,8 +126,8 @@ def test_beir_and_own_rows(tmp_path: Path) -> None:
         {"_id": "1", "title": "T", "text": "one", "metadata": {"url": "u", "n": 3, "gone": None}},
         {"id": 2, "text": "two", "meta": {"ok": True, "tags": ["a", "é"]}},
     ) == [
-        Document("1", "one", "T", "c.jsonl:1", (("n", 3), ("url", "u"))),
-        Document("2", "two", "", "c.jsonl:2", (("ok", True), ("tags", '["a", "é"]'))),
+        Document("1", "one", "T", f"{tmp_path}/c.jsonl:1", (("n", 3), ("url", "u"))),
+        Document("2", "two", "", f"{tmp_path}/c.jsonl:2", (("ok", True), ("tags", '["a", "é"]'))),
     ]
 
 
@@ -117,6 +142,9 @@ def test_beir_and_own_rows(tmp_path: Path) -> None:
         ('{"id": "1", "text": 5}', "'text'"),
         ('{"id": "1", "text": "x", "meta": [1]}', "'metadata'"),
         ('{"id": "1", "text": "x", "meta": {"a": NaN}}', "NaN"),
+        ('{"id": "1", "text": "x", "meta": {"a": 1e400}}', "too large"),
+        ('{"id": "1", "text": "x", "meta": {"a": [-1e400]}}', "too large"),
+        ('{"id": "1", "text": "\\u200b"}', "empty"),
         ('{"id": "1", "text": "x", "meta": {"a": 123456789012345678901234567890}}', "too large"),
         ('{"id": "1", "text": "\\ud800"}', "surrogate"),
         ('{"id": "1", "text": "  "}', "empty"),
@@ -151,4 +179,5 @@ def test_rows_in_utf16(tmp_path: Path) -> None:
 def test_an_id_met_before_is_reported_with_both_places(tmp_path: Path) -> None:
     first, second = _jsonl(tmp_path, {"id": "1", "text": "a"}, {"_id": 1, "text": "b"})
     assert isinstance(first, Document)
-    assert second == Skipped("c.jsonl:2", "the id '1' was read before, from c.jsonl:1")
+    path = tmp_path / "c.jsonl"
+    assert second == Skipped(f"{path}:2", f"the id '1' was read before, from {path}:1")

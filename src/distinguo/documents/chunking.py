@@ -2,7 +2,8 @@
 
 A document is a row of *units*: its sentences, where a sentence that is too long is cut between tokens. A
 passage is a window over that row, as many units as the limit allows; the next window begins a few units
-earlier, so that what one passage cuts apart another holds together. Offsets are exact:
+earlier, so that what one passage cuts apart another holds together. Where a tokeniser sees nothing, or one
+endless token, every stretch of `STRETCH` characters counts as a token. Offsets are exact:
 ``passage.text == document.text[passage.start : passage.end]``.
 """
 
@@ -12,12 +13,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
+from typing import Final, final
 
 from distinguo.errors import ConfigError
 from distinguo.protocols import Tokeniser
 from distinguo.records import Document, Passage
-from distinguo.text.sentences import sentences, trimmed
+from distinguo.text.sentences import is_blank, sentences, trimmed
+
+STRETCH: Final = 20
+"""Most characters that one token stands for, so that tokens bound a passage's characters too."""
 
 
 @final
@@ -44,13 +48,15 @@ class Chunking:
 
 
 def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple[Passage, ...]:
-    """The passages of `document`, in order, named ``<document>#1``, ``#2``, …; none if it is all whitespace.
+    """The passages of `document`, in order, named ``<document>#1``, ``#2``, …; none if it shows nothing.
 
     Every character but whitespace lies in some passage. A token belongs to where it begins; a single
     character of more tokens than the limit is the one thing that can exceed it.
     """
     text = document.text
-    tokens = [start for start, _ in tokeniser.spans(text)]
+    if is_blank(text):
+        return ()
+    tokens = _filled([start for start, _ in tokeniser.spans(text)], len(text))
     cuts = [*_cuts(text, tokens, chunking), len(text)]
     lengths = [_count(tokens, start, end) for start, end in pairwise(cuts)]
     spans = (
@@ -91,6 +97,13 @@ def windows(lengths: Sequence[int], *, limit: int, overlap: int) -> Iterator[tup
             while first > floor and size + lengths[first - 1] <= room:
                 first -= 1
                 size += lengths[first]
+
+
+def _filled(starts: Sequence[int], length: int) -> list[int]:
+    """`starts` with more of them wherever they lie further apart than a stretch."""
+    gaps = pairwise((0, *starts, length))
+    added = (place for one, two in gaps for place in range(one + STRETCH, two, STRETCH))
+    return sorted((*starts, *added))
 
 
 def _cuts(text: str, tokens: Sequence[int], chunking: Chunking) -> Iterator[int]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Final, cast, final
 
 from distinguo.errors import DataError
 from distinguo.records import Document, Meta, Scalar
+from distinguo.text.sentences import is_blank
 
 _BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -21,7 +24,7 @@ _BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
 _HEADING: Final = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$|^ {0,3}(\S.*)\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
+    r"^ {0,3}#{1,6}[ \t]+(\S.*)$|^ {0,3}(\S.*)\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
 )
 _FENCED: Final = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -44,14 +47,19 @@ Read = Document | Skipped
 def read(path: Path) -> Iterator[Read]:
     """The documents of a file, or of a folder and all below it in the order of their paths.
 
-    Ids are those that a file gives, else paths relative to `path`; an id met before is skipped. What cannot
-    be read is reported as `Skipped` and never fatal. Raises `DataError` if there is nothing at `path`.
+    Ids are those that a file gives, else paths relative to `path`; an id met before is skipped. Sources of
+    documents are absolute, those of what is skipped are relative to `path`. What cannot be read is reported
+    as `Skipped` and never fatal. Raises `DataError` if there is nothing at `path`, or it cannot be looked at.
     """
-    if not path.exists():
+    try:
+        is_there, is_folder = path.exists(), path.is_dir()
+    except OSError as error:
+        raise DataError(f"cannot look at {str(path)!r}: {error.strerror}") from error
+    if not is_there:
         raise DataError(f"nothing to read at {str(path)!r}: no such file or folder")
-    root = path if path.is_dir() else path.parent
-    found = _folder(path, root) if path.is_dir() else _file(path, root)
-    return once(found)
+    root = path if is_folder else path.parent
+    found = _folder(path, root) if is_folder else _file(path, root)
+    return once(_placed(item, root.absolute()) for item in found)
 
 
 def once(found: Iterable[Read]) -> Iterator[Read]:
@@ -68,6 +76,29 @@ def once(found: Iterable[Read]) -> Iterator[Read]:
                 yield item
 
 
+def usable(item: Read) -> Read:
+    """`item`, or why no index takes it: it shows nothing, or holds what is no text or no number."""
+    match item:
+        case Document(text=text, source=source) if "\0" in text:
+            return Skipped(source, "holds NUL characters: not a text")
+        case Document(source=source) if _SURROGATE.search(
+            f"{item.id}{item.title}{item.text}{dict(item.meta)!s}"
+        ):
+            return Skipped(source, "holds half of a surrogate pair: not Unicode text")
+        case Document(text=text, source=source) if is_blank(text):
+            return Skipped(source, "empty")
+        case Document(source=source, meta=meta):
+            bad = [f"{field!r} is {value!r:.50}" for field, value in meta if not _is_storable(value)]
+            expected = "expected texts, booleans and finite numbers"
+            return Skipped(source, f"the metadata {bad[0]}; {expected}") if bad else item
+        case _:
+            return item
+
+
+def _placed(item: Read, root: Path) -> Read:
+    return replace(item, source=str(root / item.source)) if isinstance(item, Document) else item
+
+
 def _folder(folder: Path, root: Path) -> Iterator[Read]:
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
@@ -75,9 +106,14 @@ def _folder(folder: Path, root: Path) -> Iterator[Read]:
         yield Skipped(_name(folder, root), f"unreadable folder: {error.strerror}")
         return
     for entry in entries:
+        try:
+            is_folder = entry.is_dir()
+        except OSError as error:  # a link into a folder that is closed to us, say
+            yield Skipped(_name(entry, root), f"unreadable: {error.strerror}")
+            continue
         if entry.name.startswith("."):
             yield Skipped(_name(entry, root), "hidden")
-        elif not entry.is_dir():
+        elif not is_folder:
             yield from _file(entry, root)
         elif entry.is_symlink():
             yield Skipped(_name(entry, root), "a link to a folder; read that folder itself")
@@ -93,12 +129,11 @@ def _file(path: Path, root: Path) -> Iterator[Read]:
             name, f"no reader for {path.suffix!r} files; there are readers for {', '.join(readers)}"
         )
         return
-    if not path.is_file():
-        yield Skipped(name, "neither a file nor a folder, or a link to nothing")
-        return
     try:
-        for item in reader(path, name):
-            yield _usable(item)
+        if not path.is_file():
+            yield Skipped(name, "neither a file nor a folder, or a link to nothing")
+            return
+        yield from map(usable, reader(path, name))
     except OSError as error:
         yield Skipped(name, f"unreadable: {error.strerror}")
     except DataError as error:
@@ -117,8 +152,15 @@ def _text(path: Path, name: str) -> Iterator[Document]:
 
 def _markdown(path: Path, name: str) -> Iterator[Document]:
     for document in _text(path, name):
-        heading = _HEADING.search(_FENCED.sub("", _FRONT_MATTER.sub("", document.text)))
-        yield replace(document, title=(heading[1] or heading[2]).strip()) if heading else document
+        headings = _HEADING.finditer(_FENCED.sub("", _FRONT_MATTER.sub("", document.text)))
+        titles = (_unclosed(heading[1]) if heading[1] else heading[2].strip() for heading in headings)
+        yield replace(document, title=next(filter(None, titles), document.title))
+
+
+def _unclosed(heading: str) -> str:
+    """`heading` without the number signs that may close it; those of "C#" belong to the word."""
+    bare = heading.rstrip().rstrip("#")
+    return bare.strip() if not bare or bare[-1] in " \t" else heading.strip()
 
 
 def _jsonl(path: Path, name: str) -> Iterator[Read]:
@@ -149,7 +191,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _record(line: str, source: str) -> Document:
     try:
-        row: object = json.loads(line, parse_constant=_refuse, parse_int=_whole)
+        row: object = json.loads(line, parse_constant=_refuse, parse_int=_whole, parse_float=_finite)
     except ValueError as error:
         raise DataError(f"not JSON: {error}") from error
     except RecursionError as error:
@@ -185,22 +227,25 @@ def _whole(digits: str) -> int:
     return number
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"the number {digits[:20]} is too large")
+    return number
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _usable(item: Read) -> Read:
-    match item:
-        case Document(text=text, source=source) if not text.strip():
-            return Skipped(source, "empty")
-        case Document(text=text, source=source) if "\0" in text:
-            return Skipped(source, "holds NUL characters: not a text")
-        case Document(source=source) if _SURROGATE.search(
-            f"{item.id}{item.title}{item.text}{dict(item.meta)!s}"
-        ):
-            return Skipped(source, "holds half of a surrogate pair: not Unicode text")
+def _is_storable(value: object) -> bool:
+    match value:
+        case str():
+            return True
+        case int() | float():
+            return abs(value) <= sys.float_info.max
         case _:
-            return item
+            return False
 
 
 def _encoding(content: bytes) -> str:

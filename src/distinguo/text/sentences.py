@@ -8,7 +8,7 @@ from typing import Final
 
 _CLOSERS: Final = r"[\"'»”’)\]]*"
 _END: Final = re.compile(
-    rf"(?P<stop>[.!?…]+{_CLOSERS})(?=\s)"  # Latin, Greek and Cyrillic stops need a space after them
+    rf"(?P<stop>[.!?…]+{_CLOSERS})"  # Latin, Greek and Cyrillic; needs a space after it, see _ends_sentence
     r"|[。！？｡]+[」』”’）》】]*"  # Chinese and Japanese stops need none
     r"|[؟۔।॥።։]+"  # Arabic, Urdu, Indic, Ethiopic, Armenian
     r"|\n\s*\n"  # a blank line
@@ -44,7 +44,15 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield left, left + len(inner)
 
 
+def is_blank(text: str) -> bool:
+    """Whether `text` shows nothing: it is empty, or all spaces and characters without a shape or width."""
+    return not any(character.isprintable() and character != " " for character in text)
+
+
 def _ends_sentence(text: str, end: re.Match[str]) -> bool:
+    # Asked here and not in the pattern, which would look through a long run of stops again from each of them.
+    if not text[end.end() : end.end() + 1].isspace():
+        return False
     following = text[end.end() : end.end() + _LONGEST_WORD].lstrip()[:1]
     if end["stop"].startswith((".", "…")) and following.islower():
         return False
