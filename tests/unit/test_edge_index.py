@@ -1,6 +1,7 @@
 import math
 import random
 import shutil
+import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -167,7 +168,7 @@ def test_one_long_word_is_kept(index: Index) -> None:
 
 
 def test_ties_go_by_passage_id_wherever_the_list_is_cut(index: Index) -> None:
-    _add(index, *(_change(id_, "same words") for id_ in "dbeac"), vector=np.ones(DIMENSION, "f4"))
+    _add(index, *(_change(id_, f"same words {id_}") for id_ in "dbeac"), vector=np.ones(DIMENSION, "f4"))
     for k in range(1, 6):
         assert _words(index, "words", k) == list("abcde")[:k]
         assert _ids(index.dense(np.ones(DIMENSION, "f4"), k)) == list("abcde")[:k]
@@ -205,7 +206,9 @@ def test_vectors_can_be_read_back_in_the_order_asked(index: Index) -> None:
         index.vectors(["a#1", "c#1"])
 
 
-@pytest.mark.parametrize("bad", [np.full(DIMENSION, np.nan, "f4"), np.ones(DIMENSION + 1, "f4")])
+@pytest.mark.parametrize(
+    "bad", [np.full(DIMENSION, np.nan, "f4"), np.full(DIMENSION, 1e300), np.ones(DIMENSION + 1, "f4")]
+)
 def test_vectors_that_are_none_are_refused(index: Index, bad: np.ndarray) -> None:
     with pytest.raises(BackendError, match="finite"):
         _add(index, _change("a", "one"), vector=bad)
@@ -231,6 +234,9 @@ def test_vectors_that_are_none_are_refused(index: Index, bad: np.ndarray) -> Non
         (Condition("year", "in", ()), set()),
         (Condition("draft", "==", True), {"half"}),
         (Condition("draft", "!=", True), METAS.keys() - {"half"}),
+        (Condition("year", ">", "2001"), {"text"}),
+        (Condition("draft", "==", 1), set()),
+        (Condition("draft", "in", (True, "true")), {"half", "text"}),
         (Condition("day", ">=", "2010"), {"new"}),
         (Condition("day", "<", "2001-05-01"), set()),
         (Condition('a.b["c"]', "==", "x"), {"odd"}),
@@ -363,9 +369,9 @@ def test_another_encoder_of_the_same_dimension_is_refused(index: Index, tmp_path
 
 
 def test_a_second_opener_is_told_who_holds_the_index(index: Index, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="in use by process"):
+    with pytest.raises(DataError, match="this process already holds the index"):
         Index.open(tmp_path / "index", encoder="encoder 1")
-    with pytest.raises(DataError, match="in use by process"):
+    with pytest.raises(DataError, match="one Distinguo object"):
         erase(tmp_path / "index")
 
 
@@ -390,6 +396,78 @@ def test_too_little_room_is_refused_before_anything_changes(
     with pytest.raises(DataError, match="is full"):
         index.delete(["a"])
     assert (_words(index, "ant"), index.check()) == (["a"], ())
+
+
+def test_to_open_needs_no_room_for_the_holes_of_files_unless_reading_fills_them(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add_texts(index, a="ant")
+    index.close()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2**21))
+    monkeypatch.setattr(following, "_is_filled_by_reading", lambda _: False)
+    with Index.open(tmp_path / "index", encoder="encoder 1") as index:
+        assert _words(index, "ant") == ["a"]
+        with pytest.raises(DataError, match="is full"):
+            _add_texts(index, b="bee")
+    monkeypatch.setattr(following, "_is_filled_by_reading", lambda _: True)
+    with pytest.raises(DataError, match="is full"):
+        Index.open(tmp_path / "index", encoder="encoder 1")
+
+
+def test_an_index_whose_rebuild_was_killed_is_made_anew(tmp_path: Path, monkeypatch) -> None:
+    folder, log = tmp_path / "index", tmp_path / "index" / "truth.sqlite-wal"
+    with Index.make(folder, FINGERPRINT) as index:
+        _add_texts(index, old="ant")
+        content = log.read_bytes()
+    log.write_bytes(content)
+    unlinked: list[Path] = []
+
+    def die(path: Path, **_: bool) -> None:
+        if unlinked:
+            raise KeyboardInterrupt
+        unlinked.append(path)
+        path.replace(tmp_path / "gone")
+
+    monkeypatch.setattr(Path, "unlink", die)
+    with pytest.raises(KeyboardInterrupt):
+        erase(folder)
+    monkeypatch.undo()
+    with Index.make(folder, FINGERPRINT) as index:
+        assert index.hashes() == {}
+        _add_texts(index, new="bee")
+        assert (_words(index, "ant"), _words(index, "bee"), index.check()) == ([], ["new"], ())
+
+
+def test_an_engine_that_is_ahead_of_its_truth_followed_another_one(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    with Index.make(folder, FINGERPRINT) as index:
+        _add_texts(index, a="ant")
+        index.delete(["a"])
+    (folder / "truth.sqlite").unlink()
+    with Index.make(folder, FINGERPRINT) as index:
+        _add_texts(index, b="bee")
+        assert (_words(index, "bee"), index.check()) == (["b"], ())
+
+
+def test_a_lost_vector_of_a_lost_engine_is_damage_with_a_remedy(tmp_path: Path, index: Index) -> None:
+    _add_texts(index, a="ant")
+    index.close()
+    _lose(tmp_path / "index")
+    connection = sqlite3.connect(tmp_path / "index" / "truth.sqlite")
+    connection.execute("DELETE FROM vectors")
+    connection.commit()
+    connection.close()
+    with pytest.raises(DataError, match="--rebuild"):
+        Index.open(tmp_path / "index", encoder="encoder 1")
+
+
+def test_a_place_that_cannot_be_looked_at_is_a_clear_error(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 300)
+    with pytest.raises(DataError, match="cannot look at"):
+        Index.open(folder, encoder="encoder 1")
+    with pytest.raises(DataError, match="cannot look at"):
+        erase(folder)
 
 
 def test_an_unwritable_place_is_a_clear_error(tmp_path: Path) -> None:

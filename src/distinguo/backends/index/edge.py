@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, assert_never, cast, final
+from typing import TYPE_CHECKING, Final, Self, cast, final
 
-from distinguo.errors import ConfigError, DataError, DistinguoError
-from distinguo.records import Condition, Meta, Scalar
+from distinguo.errors import DataError, DistinguoError
 from distinguo.text import tokens
 
 if TYPE_CHECKING:
@@ -35,12 +34,14 @@ class Point:
     number: int
     text: str
     vector: bytes
-    meta: Meta
 
 
 @final
 class Edge:
-    """Exact BM25 and exact inner products over the passages, with filters applied before ranking.
+    """Exact BM25 and exact inner products over the passages, or over some of them.
+
+    It knows nothing of metadata: SQLite says which passages meet a filter, and they are ranked alone. To name
+    20,000 of them costs some 8 ms; the engine's own indexes cost minutes to make for 100 fields.
 
     No graph (HNSW) is built: exact search over 20,000 passages takes some 5 ms, and building one stops the
     whole process for seconds.
@@ -53,7 +54,6 @@ class Edge:
     def __init__(self, shard: qdrant_edge.EdgeShard, folder: Path) -> None:
         self._shard = shard
         self._folder = folder
-        self._fields: set[str] = set()
 
     @classmethod
     def create(cls, folder: Path, dimension: int) -> Self:
@@ -93,12 +93,11 @@ class Edge:
         import qdrant_edge as engine
 
         with _translated("add passages to the search engine"):
-            self._index_fields(points)
             rows = [
                 engine.Point(
                     point.number,
                     {_DENSE: cast("list[float]", np.frombuffer(point.vector, "<f4").tolist())},
-                    {_TERMS: " ".join(tokens.terms(point.text)), **_payload(point.meta)},
+                    {_TERMS: " ".join(tokens.terms(point.text))},
                 )
                 for point in points
             ]
@@ -133,9 +132,7 @@ class Edge:
         with _translated("count the search engine's passages"):
             return self._shard.count(engine.CountRequest())
 
-    def lexical(
-        self, text: str, k: int, *, where: Sequence[Condition] = (), among: Iterable[int] | None = None
-    ) -> Scores:
+    def lexical(self, text: str, k: int, *, among: Iterable[int] | None = None) -> Scores:
         """The `k` best by Okapi BM25 over the terms of `text`, and all that tie with the last; may be empty.
 
         Passages without a common term have no score. `among` scores these passages alone; how rare a term is
@@ -147,14 +144,14 @@ class Edge:
         if not terms:
             return {}
         query = engine.TextQuery(_TERMS, terms, engine.Bm25Params(k=K1, b=B))
-        return self._search(query, k, where, among)
+        return self._search(query, k, among)
 
-    def dense(self, vector: Vector, k: int, *, where: Sequence[Condition] = ()) -> Scores:
-        """The `k` best by inner product with `vector`, and all that tie with the last."""
+    def dense(self, vector: Vector, k: int, *, among: Iterable[int] | None = None) -> Scores:
+        """The `k` best by inner product with `vector`, and all that tie with the last; `among` as above."""
         import qdrant_edge as engine
 
         query = engine.Query.Nearest(cast("list[float]", vector.tolist()), using=_DENSE)
-        return self._search(query, k, where, None)
+        return self._search(query, k, among)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -166,21 +163,19 @@ class Edge:
         self,
         query: qdrant_edge.Query | qdrant_edge.TextQuery,
         k: int,
-        where: Sequence[Condition],
         among: Iterable[int] | None,
     ) -> Scores:
         """The engine cuts ties anyhow, so look deeper until the last one found scores less than the k-th."""
         import qdrant_edge as engine
 
-        chosen = [] if among is None else [engine.HasIdCondition({*among})]
-        must: list[qdrant_edge.ConditionType] = [*map(_condition, where), *chosen]
+        chosen = None if among is None else engine.Filter(must=[engine.HasIdCondition({*among})])
         limit = k + 1
         with _translated("search"):
             while True:
                 request = engine.QueryRequest(
                     limit=limit,
                     query=query,
-                    filter=engine.Filter(must=must) if must else None,
+                    filter=chosen,
                     params=engine.SearchParams(exact=True),
                 )
                 found = self._shard.query(request)
@@ -191,75 +186,6 @@ class Edge:
     def _keep_private(self) -> None:
         for path in (self._folder, *self._folder.rglob("*")):
             path.chmod(0o700 if path.is_dir() else 0o600)
-
-    def _index_fields(self, points: Sequence[Point]) -> None:
-        """Index every new metadata field. To index one again costs the engine nothing."""
-        import qdrant_edge as engine
-
-        for field in sorted({field for point in points for field, _ in point.meta} - self._fields):
-            for key, kind in (
-                (_key(field), engine.PayloadSchemaType.Keyword),
-                (_number_key(field), engine.PayloadSchemaType.Float),
-            ):
-                self._shard.update(engine.UpdateOperation.create_field_index(key, kind))
-            self._fields.add(field)
-
-
-# A field is kept twice: as a word that tells "1" from 1 and true, for equality; and, if a number, for order.
-# Names are written in hexadecimal because the engine reads dots and brackets as paths.
-
-
-def _key(field: str) -> str:
-    return f"is_{field.encode().hex()}"
-
-
-def _number_key(field: str) -> str:
-    return f"number_{field.encode().hex()}"
-
-
-def _word(value: Scalar) -> str:
-    match value:
-        case bool():
-            return f"boolean {value}"
-        case str():
-            return f"text {value}"
-        case _:
-            return f"number {float(value)!r}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _payload(meta: Meta) -> dict[str, str | float]:
-    words = {_key(field): _word(value) for field, value in meta}
-    numbers = {_number_key(field): float(value) for field, value in meta if _is_number(value)}
-    return {**words, **numbers}
-
-
-def _condition(condition: Condition) -> qdrant_edge.FieldCondition | qdrant_edge.Filter:
-    import qdrant_edge as engine
-
-    field, value = condition.field, condition.value
-    match condition.comparison:
-        case "==" | "in":
-            values = value if isinstance(value, tuple) else (value,)
-            return engine.FieldCondition(_key(field), match=engine.MatchAny([*map(_word, values)]))
-        case "!=":
-            return engine.Filter(must_not=[_condition(Condition(field, "==", value))])
-        case "<" | "<=" | ">" | ">=":
-            if not _is_number(value):
-                raise ConfigError(f"cannot order {field!r} against {value!r}; expected a number")
-            number = float(cast("float", value))
-            ranges: dict[str, Callable[[], qdrant_edge.RangeFloat]] = {
-                "<": lambda: engine.RangeFloat(lt=number),
-                "<=": lambda: engine.RangeFloat(lte=number),
-                ">": lambda: engine.RangeFloat(gt=number),
-                ">=": lambda: engine.RangeFloat(gte=number),
-            }
-            return engine.FieldCondition(_number_key(field), range=ranges[condition.comparison]())
-        case _:
-            assert_never(condition.comparison)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,13 +21,15 @@ _BATCH: Final = 512  # passages on their way to the engine at once
 # failing: nothing is written unless this much is free, besides several times the size of what comes.
 _ROOM: Final = 32 * 2**20
 _GROWTH: Final = 8
-_LOADING: Final = 2**20  # to load writes next to nothing, but may fill the holes that the files still have
+_LOADING: Final = 2**20  # to load and search writes next to nothing
+_FILLED_BY_READING: Final = {"tmpfs", "ramfs", "overlay"}  # the last one may lie on one of the others
 
 
 def follower(folder: Path, truth: Truth) -> Edge:
     """The engine of `truth`, in step with it: caught up, or built anew if it is lost or damaged."""
-    if (reached := applied(folder)) is not None:
-        _demand(folder, _LOADING + _holes(_shard(folder)))
+    reached = applied(folder)
+    if reached is not None and reached <= truth.sequence:  # one further on followed another truth
+        _demand(folder, _LOADING + (_holes(_shard(folder)) if _is_filled_by_reading(folder) else 0))
         try:
             edge = Edge.load(_shard(folder))
         except DataError as error:
@@ -83,6 +86,18 @@ def _holes(folder: Path) -> int:
     return sum(max(0, size.st_size - 512 * size.st_blocks) for size in sizes)
 
 
+def _is_filled_by_reading(folder: Path) -> bool:
+    """Whether `folder` is in memory, where even to read a hole through a map takes room, or is SIGBUS."""
+    device = folder.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not Linux: no such file systems
+        return False
+    here = (mount for mount in mounts if mount.split()[2] == number)
+    return any(mount.partition(" - ")[2].split()[0] in _FILLED_BY_READING for mount in here)
+
+
 def _build(folder: Path, truth: Truth) -> Edge:
     sequence, numbers = truth.sequence, truth.numbers()
     reserve(folder, len(numbers) * truth.fingerprint.dimension * 4)
@@ -100,13 +115,12 @@ def _apply(numbers: Sequence[int], truth: Truth, edge: Edge) -> None:
     """Bring these passages in the engine to what they are in the truth, deleted ones included."""
     rows = truth.rows(numbers)
     vectors = truth.vectors({row.content for row in rows})
-    if rows:
-        edge.upsert(
-            [
-                Point(row.number, searchable(row.passage), vectors[row.content], row.passage.meta)
-                for row in rows
-            ]
+    if lost := {row.content for row in rows} - vectors.keys():
+        raise DataError(
+            f"the index has lost the vectors of {len(lost)} texts: build it anew: distinguo index … --rebuild"
         )
+    if rows:
+        edge.upsert([Point(row.number, searchable(row.passage), vectors[row.content]) for row in rows])
     if gone := {*numbers} - {row.number for row in rows}:
         edge.delete(gone)
 

@@ -12,20 +12,22 @@ RRF_C: Final = 60.0  # Cormack, Clarke & Büttcher 2009
 
 
 def fuse(lists: Iterable[Sequence[Hit]], k: int, *, c: float = RRF_C, name: str = "rrf") -> tuple[Hit, ...]:
-    """The `k` best of several lists by the sum of 1 / (c + rank), each passage once; ties by passage id.
+    """The `k` best of several lists by the sum of 1 / (c + rank), each text once; ties by passage id.
 
-    Each list is best first. A passage that a list holds twice counts at its better place, and those below it
-    move up. The order of the lists does not matter.
+    Each list is best first. A text that a list holds twice counts at its better place, and those below it
+    move up. Passages of equal text are one, under the first of their ids. The order of the lists does not
+    matter.
     """
     shares: dict[str, list[float]] = {}
     passages: dict[str, Passage] = {}
     for hits in lists:
-        once = {hit.passage.id: hit.passage for hit in reversed(hits)}
-        for rank, passage in enumerate(reversed(once.values()), 1):
-            shares.setdefault(passage.id, []).append(1.0 / (c + rank))
-            passages.setdefault(passage.id, passage)
-    scores = {id_: fsum(terms) for id_, terms in shares.items()}
-    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:k]
+        for rank, text in enumerate(dict.fromkeys(hit.passage.text for hit in hits), 1):
+            shares.setdefault(text, []).append(1.0 / (c + rank))
+        for hit in hits:
+            first = passages.setdefault(hit.passage.text, hit.passage)
+            passages[first.text] = min(first, hit.passage, key=lambda passage: passage.id)
+    scores = {text: fsum(terms) for text, terms in shares.items()}
+    best = sorted(scores, key=lambda text: (-scores[text], passages[text].id))[:k]
     return tuple(
-        Hit(passages[id_], ReciprocalRank(scores[id_], name), rank) for rank, id_ in enumerate(best, 1)
+        Hit(passages[text], ReciprocalRank(scores[text], name), rank) for rank, text in enumerate(best, 1)
     )

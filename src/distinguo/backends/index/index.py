@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
 POOL: Final = 100
 """How many passages each positive probe brings in before a signed lexical query re-scores them all."""
 
-_ORDERS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-
 Scored = tuple[tuple[Passage, float], ...]
-"""Passages with their scores, best first, ties by passage id."""
+"""Passages of different texts with their scores, best first, ties by passage id; of equal texts the first."""
 
 
 @final
@@ -56,7 +53,7 @@ class Index:
             DataError: there is no index, or another process holds it.
             MismatchError: it was made with another encoder, analysis or version of Distinguo.
         """
-        if not (folder / "truth.sqlite").exists():
+        if not _is_there(folder):
             raise DataError(f"there is no index in {str(folder)!r}; build one: distinguo index <documents>")
         return cls._open(folder, lambda made: _check_readable(folder, made, encoder))
 
@@ -72,7 +69,7 @@ class Index:
             make_folder(folder)
         except OSError as error:
             raise DataError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from error
-        if not (folder / "truth.sqlite").exists():
+        if not _is_there(folder):
             reserve(folder, 0)
         return cls._open(folder, lambda made: made.check(fingerprint, index=str(folder)), new=fingerprint)
 
@@ -143,20 +140,9 @@ class Index:
         Raises `ConfigError` for a condition on a field that no document has.
         """
         with self._turn:
-            where = self._resolved(where)
+            among = self._meeting(where)
             depth = k if len(probes) == 1 else max(k, POOL)
-            found = [
-                (self._edge.lexical(text, depth, where=where), weight)
-                for text, weight in probes
-                if weight > 0
-            ]
-            pool = {number for scores, _ in found for number in scores}
-            if len(probes) > 1 and pool:
-                found = [(self._edge.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
-            total = {
-                number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool
-            }
-            return self._best(total, k)
+            return self._best(lambda depth: self._sum(probes, depth, among), k, depth=depth)
 
     def dense(self, vector: Vector, k: int, *, where: Sequence[Condition] = ()) -> Scored:
         """The `k` best by inner product with `vector` (exact; of any length, never normalised here).
@@ -166,7 +152,8 @@ class Index:
         if vector.shape != (self.fingerprint.dimension,):
             raise ConfigError(f"a vector of shape {vector.shape!r}; expected ({self.fingerprint.dimension},)")
         with self._turn:
-            return self._best(self._edge.dense(vector, k, where=self._resolved(where)), k)
+            among = self._meeting(where)
+            return self._best(lambda depth: self._edge.dense(vector, depth, among=among), k, depth=k)
 
     def passages(self, ids: Sequence[str]) -> tuple[Passage, ...]:
         """The passages with `ids`, in their order. Raises `DataError` for an id that is not there."""
@@ -203,6 +190,11 @@ class Index:
         """The documents' ids, and hashes of what they were when they were added (see `hash_of`)."""
         with self._turn:
             return self._truth.hashes()
+
+    def sources(self) -> dict[str, str]:
+        """Where the documents came from, by id."""
+        with self._turn:
+            return self._truth.sources()
 
     def check(self) -> tuple[str, ...]:
         """What is broken, in plain words; empty if passages, vectors and engine agree and files are sound."""
@@ -241,29 +233,45 @@ class Index:
                 raise DataError(f"the index {str(self._folder)!r} has no passage {id_!r}")
         return [found[id_] for id_ in ids]
 
-    def _best(self, scores: Scores, k: int) -> Scored:
-        rows = self._truth.rows(scores)
-        ranked = sorted(rows, key=lambda row: (-scores[row.number], row.passage.id))
-        return tuple((row.passage, scores[row.number]) for row in ranked[:k])
+    def _sum(self, probes: Sequence[tuple[str, float]], depth: int, among: set[int] | None) -> Scores:
+        found = [
+            (self._edge.lexical(text, depth, among=among), weight) for text, weight in probes if weight > 0
+        ]
+        pool = {number for scores, _ in found for number in scores}
+        if len(probes) > 1 and pool:
+            found = [(self._edge.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
+        return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
 
-    def _resolved(self, where: Sequence[Condition]) -> list[Condition]:
-        return [self._resolve(condition) for condition in where]
+    def _best(self, search: Callable[[int], Scores], k: int, *, depth: int) -> Scored:
+        """The `k` best different texts, of what `search` finds: it looks deeper while equal ones fill it."""
+        while True:
+            scores = search(depth)
+            ranked = sorted(self._truth.rows(scores), key=lambda row: (-scores[row.number], row.passage.id))
+            texts: dict[str, tuple[Passage, float]] = {}
+            for row in ranked:
+                texts.setdefault(row.passage.text, (row.passage, scores[row.number]))
+            if len(texts) >= k or len(scores) < depth:
+                return tuple(texts.values())[:k]
+            depth *= 4
 
-    def _resolve(self, condition: Condition) -> Condition:
-        """`condition` as the engine takes it: an order of texts becomes the list of those that meet it."""
+    def _meeting(self, where: Sequence[Condition]) -> set[int] | None:
+        """Numbers of the passages that meet all conditions; None if there are no conditions."""
+        for condition in where:
+            self._check_condition(condition)
+        return self._truth.meeting(where) if where else None
+
+    def _check_condition(self, condition: Condition) -> None:
         field, comparison, value = condition.field, condition.comparison, condition.value
         if isinstance(value, tuple) != (comparison == "in"):
             expected = "several values" if comparison == "in" else "one value"
             raise ConfigError(f"the condition {field!r} {comparison} {value!r}: expected {expected}")
+        if isinstance(value, bool) and comparison not in ("==", "!="):
+            raise ConfigError(f"cannot order {field!r} against {value!r}; expected a number or a text")
         if not self._truth.has_field(field):
             names = self._truth.field_names()
             near = get_close_matches(field, names, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
             raise ConfigError(f"no document has the metadata field {field!r}; {hint}")
-        if isinstance(value, str) and comparison in _ORDERS:
-            texts = self._truth.texts_of(field)
-            return Condition(field, "in", tuple(text for text in texts if _ORDERS[comparison](text, value)))
-        return condition
 
 
 def _check_readable(folder: Path, made: Fingerprint, encoder: str) -> None:
@@ -275,20 +283,31 @@ def _check_readable(folder: Path, made: Fingerprint, encoder: str) -> None:
 def _blob(vector: Vector, dimension: int) -> bytes:
     import numpy as np
 
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        vector = vector.astype("<f4")
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise BackendError(
             f"the encoder gave a vector of shape {vector.shape!r} or with numbers that are not finite; "
             f"expected ({dimension},), all finite"
         )
-    return vector.astype("<f4").tobytes()
+    return vector.tobytes()
+
+
+def _is_there(folder: Path) -> bool:
+    path = folder / "truth.sqlite"
+    try:
+        return path.exists()
+    except OSError as error:
+        raise DataError(f"cannot look at {str(path)!r}: {error.strerror}") from error
 
 
 def erase(folder: Path) -> None:
     """Remove the index in `folder`, if there is one. Raises `DataError` if a process holds it."""
-    if not (folder / "truth.sqlite").exists():
+    if not _is_there(folder):
         return
     lock = Lock.take(folder)
     try:
+        # The truth goes first: without it there is no index, and to make one removes what else is left.
         for name in ("truth.sqlite", "truth.sqlite-wal"):
             (folder / name).unlink(missing_ok=True)
         shutil.rmtree(folder / "engine", ignore_errors=True)

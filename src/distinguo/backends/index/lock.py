@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import Self, final
+from typing import Final, Self, final
 
 from distinguo.errors import DataError
+
+WAIT: Final = 10.0
+"""How many seconds to wait for another process: two that ask at once take turns."""
+
+_FIRST_PAUSE: Final = 0.02
+_LONGEST_PAUSE: Final = 0.5
 
 
 @final
@@ -20,37 +27,55 @@ class Lock:
         self._file = file
 
     @classmethod
-    def take(cls, folder: Path) -> Self:
-        """Hold `folder`. Raises `DataError` that names the process that does."""
-        import fcntl
-
+    def take(cls, folder: Path, *, wait: float = WAIT) -> Self:
+        """Hold `folder`, within `wait` seconds. Raises `DataError` that names the process that does."""
         path = folder / "lock"
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise DataError(f"cannot open {str(path)!r}: {error.strerror}") from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.read(file, 20).decode("ascii", "replace").strip() or "unknown"
+            _lock(file, folder, wait)
+        except BaseException:
             os.close(file)
-            raise DataError(
-                f"the index {str(folder)!r} is in use by process {holder}; wait until it ends, or stop it"
-            ) from error
-        _write_pid(file)
+            raise
+        _write(file, f"{os.getpid()}\n")
         return cls(file)
 
     def close(self) -> None:
         """Let go. A second call does nothing."""
         if self._file >= 0:
+            _write(self._file, "")  # so that the next one is not taken for this process
             os.close(self._file)
             self._file = -1
 
 
-def _write_pid(file: int) -> None:
+def _lock(file: int, folder: Path, wait: float) -> None:
+    import fcntl
+
+    deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            if holder == str(os.getpid()):
+                raise DataError(
+                    f"this process already holds the index {str(folder)!r}: "
+                    "use one Distinguo object for all questions, or close the other one first"
+                ) from error
+            if time.monotonic() >= deadline:
+                raise DataError(
+                    f"the index {str(folder)!r} is in use by process {holder}; wait until it ends, or stop it"
+                ) from error
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _write(file: int, text: str) -> None:
     """Who holds the lock is a courtesy: a full disk must not keep anybody out."""
     try:
         os.ftruncate(file, 0)
-        os.write(file, f"{os.getpid()}\n".encode("ascii"))
+        os.pwrite(file, text.encode("ascii"), 0)
     except OSError:
         return

@@ -1,4 +1,4 @@
-"""Search an index by words, by meaning, or by both."""
+"""Search an index by words, by meaning, or by both: hits are of different texts, each in its best place."""
 
 from __future__ import annotations
 

@@ -9,14 +9,17 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, fields
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Final, Self, cast, final
 
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.errors import DataError, MismatchError
-from distinguo.records import Document, Meta, Passage, Scalar
+from distinguo.records import Condition, Document, Meta, Passage, Scalar
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+_SIDES: Final = ("-wal", "-shm", "-journal")
+_DAMAGED: Final = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLES: Final = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -33,7 +36,7 @@ CREATE INDEX passages_by_document ON passages (document);
 CREATE INDEX passages_by_content ON passages (content);
 -- Vectors go by the hash of what was embedded: the same text is never embedded twice, wherever it moves.
 CREATE TABLE vectors (content TEXT PRIMARY KEY, vector BLOB NOT NULL);
--- Which fields there are, and the texts in them: the engine compares numbers, but not texts, by order.
+-- Metadata for filters. A text is TEXT, a number REAL and a boolean INTEGER, so that "1", 1 and true differ.
 CREATE TABLE fields (
     field TEXT NOT NULL, value NOT NULL, document INTEGER NOT NULL REFERENCES documents,
     PRIMARY KEY (field, value, document)
@@ -45,6 +48,10 @@ CREATE VIEW rows AS
 -- A passage that is in the log and no longer in its table was deleted.
 CREATE TABLE operations (sequence INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL);
 """
+
+
+_COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
+_COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
 
 
 @final
@@ -98,7 +105,9 @@ class Truth:
         """A new, empty truth at `path`, which only its owner can read. Nothing is left there on failure."""
         new = path.with_suffix(".new")
         with _translated(str(path)):
-            new.unlink(missing_ok=True)
+            # SQLite would replay what an earlier index left beside a file of this name into the new one.
+            for stale in (new, *_sides(new), *_sides(path)):
+                stale.unlink(missing_ok=True)
             os.close(os.open(new, os.O_CREAT | os.O_EXCL, 0o600))
             connection = _connect(new)
             try:
@@ -172,10 +181,16 @@ class Truth:
         """Whether some document has the metadata field `field`."""
         return bool(self._ask("SELECT 1 FROM fields WHERE field = ? LIMIT 1", field))
 
-    def texts_of(self, field: str) -> list[str]:
-        """The different texts among the values of `field`, in order."""
-        sql = "SELECT DISTINCT value FROM fields WHERE field = ? AND typeof(value) = 'text' ORDER BY value"
-        return [cast("str", value) for (value,) in self._ask(sql, field)]
+    def meeting(self, where: Sequence[Condition]) -> set[int]:
+        """Numbers of the passages whose documents meet all of `where`, which must not be empty."""
+        first, *others = map(self._meeting, where)
+        met = first.intersection(*others)
+        sql = "SELECT number FROM passages WHERE document IN (SELECT value FROM json_each(?))"
+        return {cast("int", number) for (number,) in self._ask(sql, json.dumps(list(met)))}
+
+    def sources(self) -> dict[str, str]:
+        """Where every document came from, by id."""
+        return dict(cast("list[tuple[str, str]]", self._ask("SELECT id, source FROM documents")))
 
     def count(self) -> int:
         """The number of passages."""
@@ -217,6 +232,19 @@ class Truth:
         """Close the file."""
         self._connection.close()
 
+    def _meeting(self, condition: Condition) -> set[int]:
+        """Numbers of the documents that meet `condition`. Values of two types are never equal nor ordered."""
+        field, comparison, value = condition.field, condition.comparison, condition.value
+        if comparison == "!=":
+            return self._documents() - self._meeting(Condition(field, "==", value))
+        values = value if isinstance(value, tuple) else (value,)
+        sql = _COMPARISONS["==" if comparison == "in" else comparison]
+        found = (self._ask(sql, field, *[_stored(each)] * 2) for each in values)
+        return {cast("int", number) for rows in found for (number,) in rows}
+
+    def _documents(self) -> set[int]:
+        return {cast("int", number) for (number,) in self._ask("SELECT number FROM documents")}
+
     def _ask(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         with _translated(self._name):
             return self._connection.execute(sql, values).fetchall()
@@ -238,11 +266,26 @@ class Truth:
 def _translated(name: str) -> Generator[None]:
     try:
         yield
+    except (UnicodeError, OverflowError) as error:
+        raise DataError(f"the index file {name!r} cannot hold a text or number: {error}") from error
     except (sqlite3.Error, OSError) as error:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in _DAMAGED:
+            raise _damaged(name, str(error)) from error
         raise DataError(
             f"the index file {name!r} failed: {error}. What was committed before is whole; "
             "free space or mend the disk, and try again"
         ) from error
+
+
+def _damaged(name: str, why: str) -> DataError:
+    return DataError(
+        f"{name!r} is no index, or a damaged one: {why}. Build the index anew: distinguo index … --rebuild"
+    )
+
+
+def _sides(path: Path) -> list[Path]:
+    """The files that SQLite keeps beside `path`."""
+    return [path.with_name(path.name + side) for side in _SIDES]
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -267,7 +310,11 @@ def _manifest(connection: sqlite3.Connection, name: str) -> Fingerprint:
             f"the index file {name!r} is of version {manifest.get('schema')!r}, "
             f"this Distinguo reads {SCHEMA!r}: build the index anew: distinguo index … --rebuild"
         )
-    return Fingerprint(**{part.name: manifest[part.name] for part in fields(Fingerprint)})  # pyright: ignore[reportArgumentType]
+    try:
+        values = {part.name: manifest[part.name] for part in fields(Fingerprint)}
+    except KeyError as error:
+        raise _damaged(name, f"it does not say what {error} it was made with") from error
+    return Fingerprint(**values)  # pyright: ignore[reportArgumentType]
 
 
 def _row(values: tuple[object, ...]) -> Row:
@@ -279,6 +326,14 @@ def _row(values: tuple[object, ...]) -> Row:
 
 def _meta(text: str) -> Meta:
     return tuple((field, value) for field, value in cast("list[tuple[str, Scalar]]", json.loads(text)))
+
+
+def _stored(value: Scalar) -> Scalar:
+    if isinstance(value, str | bool):
+        return value
+    if not isfinite(value):
+        raise OverflowError(f"{value!r} is not finite")
+    return float(value)
 
 
 def _delete(connection: sqlite3.Connection, document: str) -> bool:
@@ -302,7 +357,7 @@ def _insert(connection: sqlite3.Connection, change: Change) -> None:
     ).lastrowid
     connection.executemany(
         "INSERT OR IGNORE INTO fields VALUES (?, ?, ?)",
-        ((field, value if isinstance(value, str) else 0, number) for field, value in document.meta),
+        ((field, _stored(value), number) for field, value in document.meta),
     )
     for passage in change.passages:
         row = connection.execute(
