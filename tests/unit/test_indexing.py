@@ -9,7 +9,7 @@ from distinguo.documents.chunking import Chunking
 from distinguo.documents.readers import Skipped, read
 from distinguo.errors import BackendError, ConfigError, DistinguoError, MismatchError
 from distinguo.indexing.build import Recipe, build
-from distinguo.records import Document, Role
+from distinguo.records import Condition, Document, Role
 from distinguo.testing import HashEncoder, WordTokeniser
 
 
@@ -161,4 +161,50 @@ def test_a_folder_becomes_searchable(tmp_path: Path, index: Index, recipe: Recip
     report = build(index, read(tmp_path / "docs"), recipe)
     assert report.added == 1
     (passage, _), *_ = index.lexical([("water", 1.0)], 1)
-    assert (passage.document, passage.source, passage.title) == ("guide.md", "guide.md", "Fever guide")
+    assert (passage.document, passage.source, passage.title) == (
+        "guide.md",
+        str(tmp_path / "docs" / "guide.md"),
+        "Fever guide",
+    )
+
+
+def _folder(place: Path, text: str) -> Path:
+    place.mkdir(parents=True)
+    (place / "notes.md").write_text(text, encoding="utf-8")
+    return place
+
+
+def test_two_files_of_one_name_never_take_each_others_place(
+    tmp_path: Path, index: Index, recipe: Recipe
+) -> None:
+    one, two = _folder(tmp_path / "x" / "t", "Alpha."), _folder(tmp_path / "y" / "t", "Beta.")
+    build(index, read(one), recipe)
+    (skipped,) = build(index, read(two), recipe).skipped
+    assert skipped.source == str(two / "notes.md")
+    assert str(one / "notes.md") in skipped.reason
+    assert [p.text for p in index.passages(["notes.md#1"])] == ["Alpha."]
+    assert build(index, read(one / ".." / "t"), recipe).skipped == ()
+    assert build(index, read(two), recipe, missing="delete").changed == 1
+
+
+def test_a_moved_or_changed_file_takes_its_own_place(tmp_path: Path, index: Index, recipe: Recipe) -> None:
+    build(index, read(_folder(tmp_path / "x", "Alpha.")), recipe)
+    (tmp_path / "x").rename(tmp_path / "y")
+    report = build(index, read(tmp_path / "y"), recipe)
+    assert (report.changed, report.embedded, report.skipped) == (1, 0, ())
+    (tmp_path / "y" / "notes.md").write_text("Gamma.", encoding="utf-8")
+    assert build(index, read(tmp_path / "y"), recipe).changed == 1
+
+
+def test_a_document_that_no_index_takes_is_skipped_and_spoils_no_other(index: Index, recipe: Recipe) -> None:
+    bad = Document("bad", "text", meta=(("x", float("inf")),))
+    report = build(index, [bad, Document("good", "text")], recipe)
+    assert (report.added, len(report.skipped)) == (1, 1)
+    assert index.hashes().keys() == {"good"}
+
+
+def test_many_fields_cost_little(index: Index, recipe: Recipe) -> None:
+    meta = tuple((f"field {n:03}", n) for n in range(300))
+    build(index, [Document("a", "text", meta=meta)], recipe)  # with an engine index for each: minutes
+    (found,) = index.lexical([("text", 1.0)], 5, where=[Condition("field 299", ">", 298)])
+    assert found[0].document == "a"

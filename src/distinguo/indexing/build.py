@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, final
 
 from distinguo.backends.index.edge import ANALYSER
@@ -12,7 +13,7 @@ from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index
 from distinguo.backends.index.truth import Change, content_of, hash_of, searchable
 from distinguo.documents.chunking import Chunking, chunk
-from distinguo.documents.readers import Read, Skipped, once
+from distinguo.documents.readers import Read, Skipped, once, usable
 from distinguo.errors import BackendError, ConfigError
 from distinguo.protocols import Encoder, Tokeniser
 from distinguo.records import Document
@@ -94,11 +95,13 @@ def build(
 
     Every batch is committed as it is done: after a kill, the same call goes on where it was and embeds
     nothing twice. With `missing` "delete", documents of the index that are not among `documents` are removed
-    at the end.
+    at the end. With "keep", a file whose id is the name of another file that is still there (of one name, in
+    another folder) is skipped: neither silently takes the other's place.
     Raises `BackendError` when the encoder fails and `DataError` when the disk does.
     """
     began = time.monotonic()
-    tally = _Tally(index.hashes(), len(documents) if isinstance(documents, Sized) else 0, progress)
+    total = len(documents) if isinstance(documents, Sized) else 0
+    tally = _Tally(index.hashes(), index.sources() if missing == "keep" else {}, total, progress)
     embedded = passages = 0
     for changes in _groups(tally.changed(documents, recipe), recipe.batch):
         embedded += _embed(index, changes, recipe)
@@ -122,15 +125,17 @@ def build(
 class _Tally:
     """Sorts what is read into changed, unchanged and skipped, and counts."""
 
-    def __init__(self, known: dict[str, bytes], total: int, progress: Progress) -> None:
-        self._known, self._total, self._progress = known, total, progress
+    def __init__(
+        self, known: Mapping[str, bytes], sources: Mapping[str, str], total: int, progress: Progress
+    ) -> None:
+        self._known, self._sources, self._total, self._progress = known, sources, total, progress
         self._seen: set[str] = set()
         self.skipped: list[Skipped] = []
         self.added = self.updated = self.unchanged = 0
 
     def changed(self, documents: Iterable[Read], recipe: Recipe) -> Iterator[Change]:
         """The documents that the index does not hold as they are, cut into passages."""
-        for done, item in enumerate(once(documents), 1):
+        for done, item in enumerate(once(map(usable, documents)), 1):
             match item:
                 case Skipped():
                     self.skipped.append(item)
@@ -143,7 +148,16 @@ class _Tally:
         return self._known.keys() - self._seen
 
     def _sorted(self, document: Document, recipe: Recipe) -> Iterator[Change]:
-        before = self._known.get(document.id)
+        before, there = self._known.get(document.id), self._sources.get(document.id, "")
+        if _are_two_files(document, there):
+            self.skipped.append(
+                Skipped(
+                    document.source,
+                    f"the id {document.id!r} belongs to {there}; index a folder above both, "
+                    "or keep them in two indexes",
+                )
+            )
+            return
         if before == hash_of(document):
             self.unchanged += 1
         elif passages := chunk(document, recipe.chunking, recipe.tokeniser):
@@ -153,6 +167,20 @@ class _Tally:
             self.skipped.append(Skipped(document.source, "empty"))
             return
         self._seen.add(document.id)
+
+
+def _are_two_files(document: Document, there: str) -> bool:
+    """Whether `document` and what lies at `there` are two files, and its id is the end of both paths.
+
+    A file that was moved is one, and an id that a file gives may come from any.
+    """
+    ending = f"/{document.id}"
+    if there == document.source or not (there.endswith(ending) and document.source.endswith(ending)):
+        return False
+    try:
+        return not Path(there).samefile(document.source)
+    except (OSError, ValueError):
+        return False
 
 
 def _groups(changes: Iterable[Change], size: int) -> Iterator[list[Change]]:
