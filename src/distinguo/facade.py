@@ -103,7 +103,7 @@ class Distinguo:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
         await self._loop.shutdown_default_executor()
-        await self._components.__aexit__()
+        await self._components.aclose()
 
     def _keep(self, result: Result, trace: Trace) -> None:
         try:

@@ -1,5 +1,8 @@
 """Closed book and vanilla RAG, as their algorithm boxes say."""
 
+import pytest
+
+from distinguo.errors import ConfigError
 from distinguo.methods.baselines.closed_book import ClosedBook
 from distinguo.methods.baselines.vanilla import Vanilla
 from distinguo.records import Abstention, Answer, Passage, Query, Question
@@ -28,6 +31,11 @@ async def test_vanilla_asks_no_model_when_nothing_is_found() -> None:
     llm = ScriptedLLM([])
     assert await Vanilla(llm, ListRetriever([])).answer(QUESTION) == Abstention("no passage was found")
     assert not llm.prompts
+
+
+def test_vanilla_needs_at_least_one_passage() -> None:
+    with pytest.raises(ConfigError, match="'k' is 0; expected 1 or more"):
+        Vanilla(ScriptedLLM([]), ListRetriever([]), k=0)
 
 
 async def test_vanilla_searches_with_the_question_as_it_is() -> None:

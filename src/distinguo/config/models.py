@@ -117,6 +117,7 @@ def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
     query_prefix: str = "",
     passage_prefix: str = "",
     stall: Seconds = 60.0,
+    total: Seconds = 300.0,
 ) -> Encoding:
     """Any OpenAI-compatible embeddings endpoint. The length of passages is estimated."""
     from distinguo.backends.embedding.openai import OpenAIEncoder
@@ -129,6 +130,7 @@ def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
         query_prefix=query_prefix,
         passage_prefix=passage_prefix,
         stall=stall,
+        total=total,
     )
     return Encoding(encoder, Pieces())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, final
 
+from distinguo.errors import ConfigError
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Abstention, Outcome, Query, Question
 from distinguo.stages.read import read
@@ -18,6 +19,10 @@ class Vanilla:
     llm: LLM
     retriever: Retriever
     k: int = 3
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"'k' is {self.k!r}; expected 1 or more passages")
 
     async def answer(self, question: Question) -> Outcome:
         """Answer from the top `k` passages, or abstain."""
