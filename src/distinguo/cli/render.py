@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from textwrap import indent
 from typing import cast
 
@@ -62,9 +63,17 @@ def quote(console: Console, text: str) -> None:
 
 
 def place(item: Row) -> str:
-    """Where a passage stands: source, title, character offsets."""
+    """Where a passage stands: source (from the current folder, if below it), title, character offsets."""
     title = f", {item['title']}" if item["title"] else ""
-    return f"{item['source'] or item['passage']}{title}, characters {item['start']}–{item['end']}"
+    source = _nearby(str(item["source"] or item["passage"]))
+    return f"{source}{title}, characters {item['start']}–{item['end']}"
+
+
+def _nearby(source: str) -> str:
+    try:
+        return str(Path(source).relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return source
 
 
 def rows(value: Json) -> list[Row]:
