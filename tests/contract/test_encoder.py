@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import get_args
 
 import httpx
@@ -14,10 +12,10 @@ import pytest
 
 from distinguo.backends.embedding.minilm import MiniLM
 from distinguo.backends.embedding.openai import OpenAIEncoder
-from distinguo.models.store import Store
 from distinguo.protocols import Encoder
 from distinguo.records import Role
 from distinguo.testing import HashEncoder
+from doubles.stored import stored
 
 TEXTS = (
     "How long may an opened vial be kept?",
@@ -48,9 +46,7 @@ def openai() -> Encoder:
 
 
 def minilm() -> Encoder:
-    if "DISTINGUO_MODELS" not in os.environ:
-        pytest.skip("DISTINGUO_MODELS is unset: run make test")
-    return MiniLM(Store(Path(os.environ["DISTINGUO_MODELS"])).get("all-minilm-l6-v2-int8"))
+    return MiniLM(stored("all-minilm-l6-v2-int8"))
 
 
 ENCODERS = [

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from math import isfinite
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -17,11 +15,11 @@ from distinguo.backends.llm.llamacpp import LlamaCppLLM
 from distinguo.backends.llm.openai import OpenAICompatible
 from distinguo.backends.llm.openvino import OpenVinoLLM
 from distinguo.errors import BackendError
-from distinguo.models.store import Store
 from distinguo.protocols import LLM
 from distinguo.records import Completion, Message, Prompt, Sampling, Usage
 from distinguo.testing import ScriptedLLM
 from doubles.openai_server import Asked, Chat, Reply, Stall, serving
+from doubles.stored import stored
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -80,25 +78,16 @@ async def openai_compatible() -> AsyncIterator[LLM]:
             await llm.aclose()
 
 
-def file_of(name: str) -> Path:
-    models = os.environ.get("DISTINGUO_MODELS")
-    if not models:
-        pytest.skip("DISTINGUO_MODELS is unset: run make test")
-    folder = Store(Path(models)).where(name)
-    assert folder is not None, f"{name} is not in {models}: run make test"
-    return folder / "model.gguf"
-
-
 @asynccontextmanager
 async def openvino() -> AsyncIterator[LLM]:
-    async with aclosing(OpenVinoLLM(file_of("qwen2.5-coder-1.5b-instruct"), "qwen")) as llm:
+    async with aclosing(OpenVinoLLM(stored("qwen2.5-coder-1.5b-instruct") / "model.gguf", "qwen")) as llm:
         yield llm
 
 
 @asynccontextmanager
 async def llamacpp() -> AsyncIterator[LLM]:
     pytest.importorskip("xllamacpp", reason="the extra llamacpp is not installed")
-    async with aclosing(LlamaCppLLM(file_of("qwen2.5-coder-1.5b-instruct"), "qwen")) as llm:
+    async with aclosing(LlamaCppLLM(stored("qwen2.5-coder-1.5b-instruct") / "model.gguf", "qwen")) as llm:
         yield llm
 
 

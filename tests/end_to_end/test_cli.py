@@ -10,18 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from distinguo.cli.main import run
+from doubles.command import distinguo
 from doubles.house import house, says
 from doubles.openai_server import Body, Server
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTINGUO_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("DISTINGUO_MODELS", raising=False)
-    monkeypatch.delenv("DISTINGUO_CACHE", raising=False)
-    return tmp_path
 
 
 @pytest.fixture
@@ -35,12 +26,6 @@ def indexed(server: Server, capsys: pytest.CaptureFixture[str]) -> Server:
     assert distinguo("index", "corpus") == 0
     capsys.readouterr()
     return server
-
-
-def distinguo(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        run(list(arguments))
-    return int(ended.value.code or 0)
 
 
 def test_index_says_what_went_in_and_what_did_not(

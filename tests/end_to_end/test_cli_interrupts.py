@@ -24,13 +24,6 @@ def exit_code(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTINGUO_HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 def test_an_interrupted_build_ends_and_the_next_one_goes_on(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

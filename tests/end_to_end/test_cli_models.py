@@ -10,17 +10,8 @@ import pytest
 
 from distinguo.cli.main import run
 from distinguo.models.catalogue import MODELS
+from doubles.command import distinguo
 from doubles.house import house
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTINGUO_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("DISTINGUO_OFFLINE", "1")
-    monkeypatch.delenv("DISTINGUO_MODELS", raising=False)
-    monkeypatch.delenv("DISTINGUO_CACHE", raising=False)
-    return tmp_path
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +19,6 @@ def quiet_again() -> Iterator[None]:
     before = logging.root.handlers[:], logging.root.level
     yield
     logging.root.handlers[:], logging.root.level = before
-
-
-def distinguo(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        run(list(arguments))
-    return int(ended.value.code or 0)
 
 
 def test_list_shows_every_model_with_licence_size_and_state(

@@ -19,9 +19,9 @@ from distinguo.backends.llm.child import ChildLLM
 from distinguo.backends.llm.llamacpp import LlamaCppLLM
 from distinguo.backends.llm.openvino import OpenVinoLLM
 from distinguo.errors import BackendError
-from distinguo.models.store import Store
 from distinguo.protocols import LLM
 from distinguo.records import Completion, Message, Prompt, Sampling
+from doubles.stored import stored
 
 pytestmark = [pytest.mark.embedded, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(900)]
 
@@ -31,18 +31,9 @@ UNUSABLE = json.dumps({"type": "string", "pattern": "(?<=a)b"})  # no lookbehind
 NUMBERS = count(int(time.time()) % 100_000 * 1000)  # texts that no earlier run has put into a cache
 
 
-def file_of(name: str) -> Path:
-    models = os.environ.get("DISTINGUO_MODELS")
-    if not models:
-        pytest.skip("DISTINGUO_MODELS is unset: run make test")
-    folder = Store(Path(models)).where(name)
-    assert folder is not None, f"{name} is not in {models}: run make test"
-    return folder / "model.gguf"
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def llm() -> AsyncIterator[OpenVinoLLM]:
-    model = OpenVinoLLM(file_of("qwen2.5-coder-1.5b-instruct"), "qwen")
+    model = OpenVinoLLM(stored("qwen2.5-coder-1.5b-instruct") / "model.gguf", "qwen")
     await model.complete(asking("Hi"), Sampling(max_tokens=1))
     yield model
     await model.aclose()
@@ -180,7 +171,9 @@ async def test_a_prompt_longer_than_the_context_is_an_error_that_tells_both_leng
 
 
 async def test_a_small_cache_only_makes_questions_wait() -> None:
-    llm = OpenVinoLLM(file_of("qwen2.5-coder-1.5b-instruct"), "small cache", context=512, cache=512)
+    llm = OpenVinoLLM(
+        stored("qwen2.5-coder-1.5b-instruct") / "model.gguf", "small cache", context=512, cache=512
+    )
     prompts = [about(passage(), "lamp") for _ in range(4)]
     replies = await together(llm, prompts, Sampling(max_tokens=4, first_token=("Yes", "No")))
     await llm.aclose()
@@ -238,7 +231,7 @@ runpy.run_module("distinguo.backends.llm.openvino_child", run_name="__main__", a
 
 
 def watched(also: str) -> ChildLLM:
-    model = str(file_of("qwen2.5-coder-1.5b-instruct"))
+    model = str(stored("qwen2.5-coder-1.5b-instruct") / "model.gguf")
     script = WATCHED.replace("{also}", also)
     return ChildLLM("watched", (sys.executable, "-c", script, model, "1024", "1024", "0"))
 
@@ -270,7 +263,7 @@ async def test_the_watch_would_notice(also: str) -> None:
 
 
 async def test_llamacpp_answers_cancels_and_refuses() -> None:
-    llm = LlamaCppLLM(file_of("smollm2-135m-instruct"), "smol", context=2048)
+    llm = LlamaCppLLM(stored("smollm2-135m-instruct") / "model.gguf", "smol", context=2048)
     with pytest.raises(BackendError, match=r"\d+ tokens.*2048"):
         await llm.complete(asking("word " * 4000))
     endless = asyncio.create_task(llm.complete(asking("Write a very long story."), Sampling(max_tokens=2000)))

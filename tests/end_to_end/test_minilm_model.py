@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from distinguo.backends.embedding.minilm import MiniLM
-from distinguo.models.store import Store
+from doubles.stored import stored
 
 pytestmark = pytest.mark.embedded
 
@@ -35,9 +34,7 @@ COSINES = (
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    if "DISTINGUO_MODELS" not in os.environ:
-        pytest.skip("DISTINGUO_MODELS is unset: run make test")
-    return Store(Path(os.environ["DISTINGUO_MODELS"])).get("all-minilm-l6-v2-int8")
+    return stored("all-minilm-l6-v2-int8")
 
 
 @pytest.fixture(scope="module")

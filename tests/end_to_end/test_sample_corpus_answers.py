@@ -1,7 +1,6 @@
 """The whole of it on the embedded models: documents in, a cited answer or an honest silence out."""
 
 import json
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from ask_all import is_right, questions
 from distinguo import Distinguo
 from distinguo.records import Abstention, Answer, Result
 from distinguo.running.traces import load
+from doubles.stored import stored
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = questions()
@@ -22,8 +22,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if "DISTINGUO_MODELS" not in os.environ:
-        pytest.skip("DISTINGUO_MODELS is unset: run make test")
+    stored("qwen2.5-coder-1.5b-instruct")
     return tmp_path_factory.mktemp("home")
 
 
