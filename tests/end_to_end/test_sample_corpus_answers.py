@@ -87,4 +87,4 @@ def test_the_python_of_the_readme_runs(
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
-    assert "answered" in capsys.readouterr().out
+    assert "says clinics.md#" in capsys.readouterr().out
