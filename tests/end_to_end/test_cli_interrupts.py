@@ -4,24 +4,27 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from distinguo.cli.main import run
 from distinguo.models.store import Store
 from distinguo.testing import HashEncoder
+from doubles.command import distinguo
 from doubles.house import CONFIG, says
 from doubles.openai_server import serving
 
 ENCODER = HashEncoder()
 
 
-def exit_code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        run(list(arguments))
-    return int(ended.value.code or 0)
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Take interrupts, here and in child processes, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupted_build_ends_and_the_next_one_goes_on(
@@ -55,11 +58,11 @@ def test_an_interrupted_build_ends_and_the_next_one_goes_on(
             indexing.communicate()
             may_reply.set()
         before = sum(len(asked.fields["input"]) for asked in server.asked)
-        assert exit_code("index", *map(str, sorted(here.glob("*.txt")))) == 0
+        assert distinguo("index", *map(str, sorted(here.glob("*.txt")))) == 0
         after = sum(len(asked.fields["input"]) for asked in server.asked)
     assert after - before < 200, "what was committed is not embedded again"
     capsys.readouterr()
-    exit_code("doctor")
+    distinguo("doctor")
     assert "✓ index default: 200 passages, sound" in capsys.readouterr().out
 
 
@@ -73,4 +76,4 @@ def test_an_interrupted_download_ends_the_command(
 
     monkeypatch.setattr(Store, "get", interrupted)
     (here / "a.txt").write_text("The gate is white.", encoding="utf-8")
-    assert exit_code(*arguments) == 130
+    assert distinguo(*arguments) == 130
