@@ -199,6 +199,23 @@ def test_a_lock_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(pauses) == 3
 
 
+def test_a_long_wait_for_a_lock_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    held, pauses = _held_by_another(tmp_path), []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 20:
+            os.close(held)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    Lock.take(tmp_path).close()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"waiting for process 999999, which holds the index {str(tmp_path)!r}"
+    ]
+
+
 def test_a_lock_that_is_never_let_go_of_is_an_error_that_names_the_holder(tmp_path: Path) -> None:
     held = _held_by_another(tmp_path)
     with pytest.raises(DataError, match="in use by process 999999"):

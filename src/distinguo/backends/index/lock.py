@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -9,11 +10,14 @@ from typing import Final, Self, final
 
 from distinguo.errors import DataError
 
-WAIT: Final = 10.0
-"""How many seconds to wait for another process: two that ask at once take turns."""
+WAIT: Final = 60.0
+"""Seconds to wait for another process: two that ask at once take turns, and a turn is a whole question, 13 to
+26 seconds with the embedded model on two cores."""
 
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
+
+_log: Final = logging.getLogger(__name__)
 
 
 @final
@@ -53,7 +57,7 @@ class Lock:
 def _lock(file: int, folder: Path, wait: float) -> None:
     import fcntl
 
-    deadline, pause = time.monotonic() + wait, _FIRST_PAUSE
+    deadline, pause, is_told = time.monotonic() + wait, _FIRST_PAUSE, False
     while True:
         try:
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,6 +72,9 @@ def _lock(file: int, folder: Path, wait: float) -> None:
                 raise DataError(
                     f"the index {str(folder)!r} is in use by process {holder}; wait until it ends, or stop it"
                 ) from error
+        if pause == _LONGEST_PAUSE and not is_told:
+            is_told = True
+            _log.warning("waiting for process %s, which holds the index %r", holder, str(folder))
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 
