@@ -246,3 +246,19 @@ def test_help_is_quick() -> None:
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(processor_seconds() for _ in range(3)) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("command", "default"),
+    [
+        (["ask"], "./distinguo.toml"),
+        (["models", "get"], "what the starter needs"),
+        (["models", "where"], "the folder of all"),
+    ],
+)
+def test_help_tells_the_defaults(
+    command: list[str], default: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert distinguo(*command, "--help") == 0
+    assert default in capsys.readouterr().out

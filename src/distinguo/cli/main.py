@@ -33,7 +33,7 @@ app.add_typer(cache, name="cache")
 EXIT_OF_STATE: Final = {"answered": 0, "abstained": 0, "unreadable": 3, "failed": 4}
 
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", "-c", help="TOML file [default: ./distinguo.toml if there is one].")
+    Path | None, typer.Option("--config", "-c", help="TOML file (default: ./distinguo.toml if there is one).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The index's name in the configuration.")]
@@ -152,7 +152,7 @@ def list_models(as_json: JsonOption = False) -> None:
 @models.command("get")
 def get_model(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names [default: what the starter needs].")
+        list[str] | None, typer.Argument(help="Names (default: what the starter needs).")
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--from", help="A file or folder that you have, instead of fetching.")
@@ -166,7 +166,7 @@ def get_model(
 
 @models.command("where")
 def where_model(
-    name: Annotated[str | None, typer.Argument(help="A model's name [default: the folder of all].")] = None,
+    name: Annotated[str | None, typer.Argument(help="A model's name (default: the folder of all).")] = None,
 ) -> None:
     """Print the folder of a model that is here, or of all models."""
     from distinguo.cli.housekeeping import where_model
