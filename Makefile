@@ -33,7 +33,7 @@ $(VENV)/base: pyproject.toml
 	touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp,qdrant]'
 	touch $@
 
 $(VENV)/train: $(VENV)/dev

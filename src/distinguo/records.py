@@ -60,20 +60,41 @@ class Example:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document begins at character `start`, under `heading`, on `page` (from 1; 0: no pages)."""
+
+    start: int
+    heading: str = ""
+    page: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Document:
-    """One text as it was read, before chunking. `source` says where it came from (a path or address)."""
+    """One text as it was read, before chunking.
+
+    Attributes:
+        source: where it came from: a path or an address.
+        sections: where its headings and pages begin, in order; none: it has no parts.
+        stamp: tells the bytes of its file, and the reader that read them, from all others; empty: unknown.
+    """
 
     id: str
     text: str
     title: str = ""
     source: str = ""
     meta: Meta = ()
+    sections: tuple[Section, ...] = ()
+    stamp: str = ""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document: `text` is the document's text from character `start` up to `end`."""
+    """A piece of a document: `text` is the document's text from character `start` up to `end`.
+
+    `heading` and `page` are those of the section that holds most of it; "" and 0 where there are none.
+    """
 
     id: str
     text: str
@@ -83,6 +104,8 @@ class Passage:
     start: int = 0
     end: int = 0
     meta: Meta = ()
+    heading: str = ""
+    page: int = 0
 
 
 # ── scores ───────────────────────────────────────────────────────────────────────────────────────────────

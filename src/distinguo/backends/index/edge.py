@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, cast, final
 
+from distinguo.backends.index.engine import Point, Scores
 from distinguo.errors import DataError, DistinguoError
 from distinguo.text import tokens
 
@@ -21,19 +21,6 @@ B: Final = 0.75
 ANALYSER: Final = f"{tokens.ANALYSER}, English stems"
 
 _DENSE, _TERMS = "dense", "terms"
-
-Scores = dict[int, float]
-"""Passage numbers and their scores, best first."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What the engine holds of a passage."""
-
-    number: int
-    text: str
-    vector: bytes
 
 
 @final

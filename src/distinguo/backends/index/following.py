@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from distinguo.backends.index.edge import Edge, Point
+from distinguo.backends.index.edge import Edge
+from distinguo.backends.index.engine import Point
 from distinguo.backends.index.truth import Truth, searchable
 from distinguo.errors import DataError
 from distinguo.private import write_whole

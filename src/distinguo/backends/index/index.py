@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Self, final
 
-from distinguo.backends.index.edge import ANALYSER, Edge, Scores
+from distinguo.backends.index.edge import ANALYSER, Edge
+from distinguo.backends.index.engine import Scores
 from distinguo.backends.index.fingerprint import Fingerprint, mismatch
 from distinguo.backends.index.following import applied, follow, follower, reserve
 from distinguo.backends.index.lock import Lock

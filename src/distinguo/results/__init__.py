@@ -1,0 +1,1 @@
+"""What runs leave behind: result files, and how to read them."""
