@@ -1,0 +1,1 @@
+"""Benchmark files on disk: questions with their gold, corpora, judgements."""
