@@ -13,15 +13,17 @@ from distinguo.indexing.build import Recipe, build
 from distinguo.protocols import Retriever
 from distinguo.records import Condition, Document, Hit, Probe, Query, Role
 from distinguo.testing import HashEncoder, ListRetriever, WordTokeniser
+from distinguo.text.sameness import essence
 
 DOCUMENTS = [
     Document("a", "Fever and a rash on both arms.", meta=(("year", 2020),)),
     Document("b", "Fever and a cough at night.", meta=(("year", 2021),)),
     Document("c", "Twins have one and the same fever.", meta=(("year", 2022),)),
-    Document("d", "Twins have one and the same fever.", meta=(("year", 2022),)),
+    Document("d", "twins HAVE one, and the same fever!", meta=(("year", 2022),)),
     Document("e", "A broken arm needs rest.", meta=(("year", 2023),)),
 ]
-TIED = [Document(f"t{n}", "tie" + "." * n, meta=(("kind", "tie"),)) for n in (3, 1, 2)]
+ORDERS = {"t3": "tie one two", "t1": "one two tie", "t2": "two tie one"}
+TIED = [Document(id_, text, meta=(("kind", "tie"),)) for id_, text in ORDERS.items()]
 COPIES = [
     *(Document(f"copy{n:02}", "One copy.", f"copy title {n}", meta=(("kind", "copy"),)) for n in range(30)),
     Document("other", "Another text about a copy.", meta=(("kind", "copy"),)),
@@ -93,12 +95,12 @@ async def test_ties_go_by_passage_id(searcher: Retriever) -> None:
     assert _ids(await searcher.search(query, 1)) == ["t1"]
 
 
-async def test_of_equal_texts_only_the_best_comes_back_and_others_fill_the_places(
+async def test_of_the_same_words_only_the_best_comes_back_and_others_fill_the_places(
     searcher: Retriever,
 ) -> None:
     hits = await searcher.search(Query.of("twins have one and the same fever"), 3)
     assert _ids(hits)[0] == "c"
-    assert len({hit.passage.text for hit in hits}) == 3
+    assert len({essence(hit.passage.text) for hit in hits}) == 3
     copies = await searcher.search(Query.of("copy", [Condition("kind", "==", "copy")]), 2)
     assert {hit.passage.text for hit in copies} == {"One copy.", "Another text about a copy."}
 
@@ -106,7 +108,7 @@ async def test_of_equal_texts_only_the_best_comes_back_and_others_fill_the_place
 async def test_a_passage_finds_itself(searcher: Retriever) -> None:
     for document in DOCUMENTS:
         (hit,) = await searcher.search(Query.of(document.text), 1)
-        assert hit.passage.text == document.text
+        assert essence(hit.passage.text) == essence(document.text)
 
 
 async def test_filters_hold_for_every_hit(searcher: Retriever) -> None:

@@ -27,6 +27,10 @@ def test_a_duplicate_counts_once_and_those_below_move_up() -> None:
     assert fuse([_list("a", "a", "b")], 9) == fuse([_list("a", "b")], 9)
 
 
+def test_the_same_words_in_another_layout_come_once_and_others_fill_the_place() -> None:
+    assert _ids(fuse([_list("one two", "One: two!", "two")], 2)) == ["one two", "two"]
+
+
 def test_ties_go_by_passage_id() -> None:
     assert _ids(fuse([_list("b"), _list("a")], 2)) == ["a", "b"]
 

@@ -11,7 +11,8 @@ from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.lock import Lock
 from distinguo.backends.index.truth import Change, Truth, content_of, hash_of, searchable
 from distinguo.errors import DataError, MismatchError
-from distinguo.records import Document, Passage
+from distinguo.records import Document, Passage, Section
+from distinguo.text.sameness import essence
 
 FINGERPRINT = Fingerprint("minilm", 2, "words", "200 tokens, overlap 40", "terms 1")
 
@@ -25,6 +26,10 @@ def _change(id_: str, *texts: str, meta=()) -> Change:
             for n, text in enumerate(texts, 1)
         ),
     )
+
+
+def _document(id_: str, text: str, stamp: str = "") -> Change:
+    return Change(Document(id_, text, stamp=stamp), (Passage(f"{id_}#1", text, document=id_, end=len(text)),))
 
 
 def _put(truth: Truth, *changes: Change) -> None:
@@ -49,6 +54,33 @@ def test_what_is_committed_is_there_after_opening_again(tmp_path: Path) -> None:
     assert tuple(row.passage for row in truth.rows(truth.numbers())) == change.passages
     assert truth.hashes() == {"a": hash_of(change.document)}
     assert not list(truth.faults())
+    truth.close()
+
+
+def test_passages_keep_their_headings_and_pages(truth: Truth) -> None:
+    passage = Passage("a#1", "text", document="a", end=4, heading="Dosage", page=12)
+    _put(truth, Change(Document("a", "text"), (passage,)))
+    assert [row.passage for row in truth.rows_of(["a#1"])] == [passage]
+
+
+def test_stamps_and_essences_of_documents(truth: Truth) -> None:
+    _put(truth, _document("b", "One two.", "stamp b"), _document("a", "ONE TWO", "stamp a"))
+    _put(truth, _document("c", "One three."))
+    assert truth.stamps() == {"a": "stamp a", "b": "stamp b", "c": ""}
+    assert truth.essences() == {essence("one two"): "b", essence("one three"): "c"}
+    _put(truth, _document("b", "Now another.", "stamp b2"))
+    assert truth.stamps()["b"] == "stamp b2"
+    assert truth.essences()[essence("one two")] == "a"
+
+
+def test_the_roots_that_were_kept_last_are_there_after_opening_again(tmp_path: Path) -> None:
+    truth = Truth.create(tmp_path / "t.sqlite", FINGERPRINT)
+    assert truth.roots() == ()
+    truth.keep_roots(["old"])
+    truth.keep_roots(["docs", "https://example.org/ä"])
+    truth.close()
+    truth = Truth.open(tmp_path / "t.sqlite")
+    assert truth.roots() == ("docs", "https://example.org/ä")
     truth.close()
 
 
@@ -111,6 +143,9 @@ def test_a_document_differs_by_any_part() -> None:
         Document("a", "t"),
         Document("a", "t", "T"),
         Document("a", "t", "", "s"),
+        Document("a", "t", sections=(Section(0, "H"),)),
+        Document("a", "t", sections=(Section(0, "H", 1),)),
+        Document("a", "t", stamp="1"),
         Document("a", "t", meta=(("x", 1),)),
         Document("a", "t", meta=(("x", True),)),
         Document("a", "t", meta=(("x", "1"),)),

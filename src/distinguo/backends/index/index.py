@@ -27,7 +27,7 @@ POOL: Final = 100
 """How many passages each positive probe brings in before a signed lexical query re-scores them all."""
 
 Scored = tuple[tuple[Passage, float], ...]
-"""Passages of different texts with their scores, best first, ties by passage id; of equal texts the first."""
+"""Passages with their scores, best first, ties by passage id; of those that are the same words the first."""
 
 
 @final
@@ -126,6 +126,11 @@ class Index:
             follow(self._folder, self._truth, self._edge)
             return count
 
+    def keep_roots(self, roots: Sequence[str]) -> None:
+        """Commit the places that the index is made from, in place of those before."""
+        with self._turn:
+            self._truth.keep_roots(roots)
+
     def sweep(self) -> None:
         """Forget vectors that no passage has."""
         with self._turn:
@@ -197,6 +202,21 @@ class Index:
         with self._turn:
             return self._truth.sources()
 
+    def stamps(self) -> dict[str, str]:
+        """The stamp of every document, by id."""
+        with self._turn:
+            return self._truth.stamps()
+
+    def essences(self) -> dict[bytes, str]:
+        """Documents' ids by the essence of their texts; of those that are the same words, the first."""
+        with self._turn:
+            return self._truth.essences()
+
+    def roots(self) -> tuple[str, ...]:
+        """The places that the index is made from, as `keep_roots` kept them."""
+        with self._turn:
+            return self._truth.roots()
+
     def check(self) -> tuple[str, ...]:
         """What is broken, in plain words; empty if passages, vectors and engine agree and files are sound."""
         with self._turn:
@@ -244,15 +264,15 @@ class Index:
         return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
 
     def _best(self, search: Callable[[int], Scores], k: int, *, depth: int) -> Scored:
-        """The `k` best different texts, of what `search` finds: it looks deeper while equal ones fill it."""
+        """The `k` best of different words that `search` finds: it looks deeper while equal ones fill it."""
         while True:
             scores = search(depth)
             ranked = sorted(self._truth.rows(scores), key=lambda row: (-scores[row.number], row.passage.id))
-            texts: dict[str, tuple[Passage, float]] = {}
+            different: dict[bytes, tuple[Passage, float]] = {}
             for row in ranked:
-                texts.setdefault(row.passage.text, (row.passage, scores[row.number]))
-            if len(texts) >= k or len(scores) < depth:
-                return tuple(texts.values())[:k]
+                different.setdefault(row.essence, (row.passage, scores[row.number]))
+            if len(different) >= k or len(scores) < depth:
+                return tuple(different.values())[:k]
             depth *= 4
 
     def _meeting(self, where: Sequence[Condition]) -> set[int] | None:

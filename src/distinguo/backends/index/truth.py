@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,41 +13,11 @@ from pathlib import Path
 from typing import Final, Self, cast, final
 
 from distinguo.backends.index.fingerprint import Fingerprint
-from distinguo.errors import DataError, MismatchError
+from distinguo.backends.index.sqlite import connect, create, damaged, translated
+from distinguo.backends.index.tables import SCHEMA
+from distinguo.errors import MismatchError
 from distinguo.records import Condition, Document, Meta, Passage, Scalar
-
-SCHEMA: Final = 2
-_SIDES: Final = ("-wal", "-shm", "-journal")
-_DAMAGED: Final = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_TABLES: Final = """
-CREATE TABLE manifest (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
-    title TEXT NOT NULL, source TEXT NOT NULL, meta TEXT NOT NULL
-);
--- Numbers are the engine's ids and never used twice: a hit out of date finds nothing, and no other text.
-CREATE TABLE passages (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
-    document INTEGER NOT NULL REFERENCES documents, content TEXT NOT NULL REFERENCES vectors,
-    text TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL
-);
-CREATE INDEX passages_by_document ON passages (document);
-CREATE INDEX passages_by_content ON passages (content);
--- Vectors go by the hash of what was embedded: the same text is never embedded twice, wherever it moves.
-CREATE TABLE vectors (content TEXT PRIMARY KEY, vector BLOB NOT NULL);
--- Metadata for filters. A text is TEXT, a number REAL and a boolean INTEGER, so that "1", 1 and true differ.
-CREATE TABLE fields (
-    field TEXT NOT NULL, value NOT NULL, document INTEGER NOT NULL REFERENCES documents,
-    PRIMARY KEY (field, value, document)
-) WITHOUT ROWID;
-CREATE INDEX fields_by_document ON fields (document);
-CREATE VIEW rows AS
-    SELECT p.number, p.id, p.text, d.title, d.id AS document, d.source, p.start, p."end", d.meta, p.content
-    FROM passages p JOIN documents d ON d.number = p.document;
--- A passage that is in the log and no longer in its table was deleted.
-CREATE TABLE operations (sequence INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL);
-"""
-
+from distinguo.text.sameness import essence
 
 _COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
 _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
@@ -57,11 +26,12 @@ _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=",
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A passage under its number, and the key of its vector."""
+    """A passage under its number, the key of its vector, and what tells its words from all others."""
 
     number: int
-    passage: Passage
     content: str
+    essence: bytes
+    passage: Passage
 
 
 @final
@@ -103,28 +73,15 @@ class Truth:
     @classmethod
     def create(cls, path: Path, fingerprint: Fingerprint) -> Self:
         """A new, empty truth at `path`, which only its owner can read. Nothing is left there on failure."""
-        new = path.with_suffix(".new")
-        with _translated(str(path)):
-            # SQLite would replay what an earlier index left beside a file of this name into the new one.
-            for stale in (new, *_sides(new), *_sides(path)):
-                stale.unlink(missing_ok=True)
-            os.close(os.open(new, os.O_CREAT | os.O_EXCL, 0o600))
-            connection = _connect(new)
-            try:
-                connection.executescript(f"BEGIN;{_TABLES}")
-                rows = {"schema": SCHEMA, **asdict(fingerprint)}
-                connection.executemany("INSERT INTO manifest VALUES (?, ?)", rows.items())
-                connection.commit()
-            finally:
-                connection.close()
-            new.replace(path)
+        with translated(str(path)):
+            create(path, {"schema": SCHEMA, "roots": "[]", **asdict(fingerprint)})
         return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """The truth at `path`. Raises `MismatchError` if another version of Distinguo wrote it."""
-        with _translated(str(path)):
-            connection = _connect(path)
+        with translated(str(path)):
+            connection = connect(path)
             try:
                 manifest = _manifest(connection, str(path))
             except BaseException:
@@ -192,6 +149,20 @@ class Truth:
         """Where every document came from, by id."""
         return dict(cast("list[tuple[str, str]]", self._ask("SELECT id, source FROM documents")))
 
+    def stamps(self) -> dict[str, str]:
+        """The stamp of every document, by id."""
+        return dict(cast("list[tuple[str, str]]", self._ask("SELECT id, stamp FROM documents")))
+
+    def essences(self) -> dict[bytes, str]:
+        """Documents' ids by the essence of their texts; of those that are the same words, the first."""
+        sql = "SELECT essence, id FROM documents ORDER BY number DESC"
+        return dict(cast("list[tuple[bytes, str]]", self._ask(sql)))
+
+    def roots(self) -> tuple[str, ...]:
+        """What `keep_roots` kept."""
+        (kept,) = self._ask("SELECT value FROM manifest WHERE name = 'roots'")[0]
+        return tuple(json.loads(cast("str", kept)))
+
     def count(self) -> int:
         """The number of passages."""
         return cast("int", self._ask("SELECT count(*) FROM passages")[0][0])
@@ -223,6 +194,11 @@ class Truth:
         with self._transaction() as connection:
             return sum(_delete(connection, document) for document in documents)
 
+    def keep_roots(self, roots: Sequence[str]) -> None:
+        """Commit the places that the index is made from, in place of those before."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE manifest SET value = ? WHERE name = 'roots'", (json.dumps(roots),))
+
     def sweep(self) -> None:
         """Forget vectors that no passage has."""
         with self._transaction() as connection:
@@ -246,12 +222,12 @@ class Truth:
         return {cast("int", number) for (number,) in self._ask("SELECT number FROM documents")}
 
     def _ask(self, sql: str, *values: object) -> list[tuple[object, ...]]:
-        with _translated(self._name):
+        with translated(self._name):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
-        with _translated(self._name):
+        with translated(self._name):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -260,47 +236,6 @@ class Truth:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-
-
-@contextmanager
-def _translated(name: str) -> Generator[None]:
-    try:
-        yield
-    except (UnicodeError, OverflowError) as error:
-        raise DataError(f"the index file {name!r} cannot hold a text or number: {error}") from error
-    except (sqlite3.Error, OSError) as error:
-        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in _DAMAGED:
-            raise _damaged(name, str(error)) from error
-        raise DataError(
-            f"the index file {name!r} failed: {error}. What was committed before is whole; "
-            "free space or mend the disk, and try again"
-        ) from error
-
-
-def _damaged(name: str, why: str) -> DataError:
-    return DataError(
-        f"{name!r} is no index, or a damaged one: {why}. Build the index anew: distinguo index … --rebuild"
-    )
-
-
-def _sides(path: Path) -> list[Path]:
-    """The files that SQLite keeps beside `path`."""
-    return [path.with_name(path.name + side) for side in _SIDES]
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        raise DataError(f"there is no index file {str(path)!r}")
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    # One process holds the index, so SQLite can keep its shared memory to itself: no third file, no polling.
-    for pragma in (
-        "locking_mode = EXCLUSIVE",
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
 
 
 def _manifest(connection: sqlite3.Connection, name: str) -> Fingerprint:
@@ -313,15 +248,17 @@ def _manifest(connection: sqlite3.Connection, name: str) -> Fingerprint:
     try:
         values = {part.name: manifest[part.name] for part in fields(Fingerprint)}
     except KeyError as error:
-        raise _damaged(name, f"it does not say what {error} it was made with") from error
+        raise damaged(name, f"it does not say what {error} it was made with") from error
     return Fingerprint(**values)  # pyright: ignore[reportArgumentType]
 
 
 def _row(values: tuple[object, ...]) -> Row:
-    number, id_, text, title, document, source, start, end, meta, content = cast(
-        "tuple[int, str, str, str, str, str, int, int, str, str]", values
+    number, content, essence_, *rest = values
+    id_, text, title, document, source, start, end, meta, heading, page = cast(
+        "tuple[str, str, str, str, str, int, int, str, str, int]", tuple(rest)
     )
-    return Row(number, Passage(id_, text, title, document, source, start, end, _meta(meta)), content)
+    passage = Passage(id_, text, title, document, source, start, end, _meta(meta), heading, page)
+    return Row(cast("int", number), cast("str", content), cast("bytes", essence_), passage)
 
 
 def _meta(text: str) -> Meta:
@@ -352,8 +289,11 @@ def _delete(connection: sqlite3.Connection, document: str) -> bool:
 def _insert(connection: sqlite3.Connection, change: Change) -> None:
     document = change.document
     number = connection.execute(
-        "INSERT INTO documents (id, hash, title, source, meta) VALUES (?, ?, ?, ?, ?)",
-        (document.id, hash_of(document), document.title, document.source, json.dumps(document.meta)),
+        "INSERT INTO documents (id, hash, stamp, essence, title, source, meta) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(document.id, hash_of(document), document.stamp, essence(document.text)),
+            *(document.title, document.source, json.dumps(document.meta)),
+        ),
     ).lastrowid
     connection.executemany(
         "INSERT OR IGNORE INTO fields VALUES (?, ?, ?)",
@@ -361,7 +301,11 @@ def _insert(connection: sqlite3.Connection, change: Change) -> None:
     )
     for passage in change.passages:
         row = connection.execute(
-            'INSERT INTO passages (id, document, content, text, start, "end") VALUES (?, ?, ?, ?, ?, ?)',
-            (passage.id, number, content_of(passage), passage.text, passage.start, passage.end),
+            'INSERT INTO passages (id, essence, document, content, start, "end", heading, page, text)'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(passage.id, essence(passage.text), number, content_of(passage)),
+                *(passage.start, passage.end, passage.heading, passage.page, passage.text),
+            ),
         )
         connection.execute("INSERT INTO operations (passage) VALUES (?)", (row.lastrowid,))
