@@ -5,16 +5,15 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Final, cast, final
+from typing import Final, cast
 
+from distinguo.documents.found import Read, Skipped, Unchanged, once, usable
 from distinguo.errors import DataError
 from distinguo.records import Document, Meta, Scalar
-from distinguo.text.sentences import is_blank
 
 _BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -27,21 +26,10 @@ _HEADING: Final = re.compile(
     r"^ {0,3}#{1,6}[ \t]+(\S.*)$|^ {0,3}(\S.*)\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
 )
 _FENCED: Final = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+__all__ = ["Read", "Skipped", "Unchanged", "once", "read", "usable"]
+
 _TOO_LARGE: Final = 2**63  # for the index, and for every other reader of JSON
 _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that did not become a document. `source` is a path, with ``:line`` where a line is meant."""
-
-    source: str
-    reason: str
-
-
-Read = Document | Skipped
 
 
 def read(path: Path) -> Iterator[Read]:
@@ -60,39 +48,6 @@ def read(path: Path) -> Iterator[Read]:
     root = path if is_folder else path.parent
     found = _folder(path, root) if is_folder else _file(path, root)
     return once(_placed(item, root.absolute()) for item in found)
-
-
-def once(found: Iterable[Read]) -> Iterator[Read]:
-    """What is read, but of documents with one id only the first."""
-    seen: dict[str, str] = {}
-    for item in found:
-        match item:
-            case Document(id=id_, source=source) if id_ in seen:
-                yield Skipped(source, f"the id {id_!r} was read before, from {seen[id_]}")
-            case Document(id=id_, source=source):
-                seen[id_] = source
-                yield item
-            case Skipped():
-                yield item
-
-
-def usable(item: Read) -> Read:
-    """`item`, or why no index takes it: it shows nothing, or holds what is no text or no number."""
-    match item:
-        case Document(text=text, source=source) if "\0" in text:
-            return Skipped(source, "holds NUL characters: not a text")
-        case Document(source=source) if _SURROGATE.search(
-            f"{item.id}{item.title}{item.text}{dict(item.meta)!s}"
-        ):
-            return Skipped(source, "holds half of a surrogate pair: not Unicode text")
-        case Document(text=text, source=source) if is_blank(text):
-            return Skipped(source, "empty")
-        case Document(source=source, meta=meta):
-            bad = [f"{field!r} is {value!r:.50}" for field, value in meta if not _is_storable(value)]
-            expected = "expected texts, booleans and finite numbers"
-            return Skipped(source, f"the metadata {bad[0]}; {expected}") if bad else item
-        case _:
-            return item
 
 
 def _placed(item: Read, root: Path) -> Read:
@@ -236,16 +191,6 @@ def _finite(digits: str) -> float:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _is_storable(value: object) -> bool:
-    match value:
-        case str():
-            return True
-        case int() | float():
-            return abs(value) <= sys.float_info.max
-        case _:
-            return False
 
 
 def _encoding(content: bytes) -> str:
