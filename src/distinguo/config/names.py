@@ -12,6 +12,7 @@ Kind = Literal["method", "retriever", "llm", "encoder"]
 
 METHODS: Final = {
     "closed_book": "distinguo.methods.baselines.closed_book:ClosedBook",
+    "retrieve": "distinguo.methods.baselines.retrieve:Retrieve",
     "bm25": "distinguo.methods.baselines.vanilla:bm25",
     "dense": "distinguo.methods.baselines.vanilla:dense",
     "hybrid": "distinguo.methods.baselines.vanilla:hybrid",

@@ -39,9 +39,11 @@ class Row:
         raw: the reply that nobody could read; empty in the other states.
         citations: ids of the passages cited.
         evidence: the passages that were weighed, best first.
-        calls: model calls that were made; `cached_calls`: those that were answered from the cache instead.
+        calls: calls of a language model that were made.
+        cached_calls: calls of a language model or an encoder that were answered from what was kept instead;
+            the seconds of a row that has any say nothing about latency.
         prompt_tokens, completion_tokens: of the calls made; cached ones cost nothing.
-        cached_tokens: prompt and completion tokens of the calls answered from the cache.
+        cached_tokens: prompt and completion tokens of the cached calls.
         seconds: from asking to the end, with other questions in flight.
         trace: the id of the question's trace.
     """
