@@ -39,7 +39,7 @@ def read_questions(path: Path, *, split: str = "") -> tuple[Example, ...]:
     A question without accepted answers asks for silence if it is said to be unanswerable (`answerable` is
     false, or its kind is ``unanswerable`` or ``false-premise``), or if `answers` is an empty list and no
     document is gold either; else it is tagged `UNJUDGED`. Answers of a question that is said to be
-    unanswerable are not accepted. Other tags are ``kind=…``, ``type=…``, ``lang=…``, and those that the row has.
+    unanswerable are not accepted. Other tags are ``kind=…``, ``type=…``, ``lang=…``, and those of the row.
 
     Raises `DataError` that tells all faults with their lines, or that no question is left.
     """

@@ -1,0 +1,1 @@
+"""Judge what runs left behind; nothing here runs a method."""
