@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import asdict
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
 
 from distinguo.backends.batching import BatchedEmbedder
 from distinguo.backends.embedding.cuts import NotedCuts
+from distinguo.backends.embedding.remembered import Remembered
 from distinguo.backends.index.index import Index
 from distinguo.backends.limits import Budget
 from distinguo.backends.retry import PatientEncoder
@@ -18,11 +21,12 @@ from distinguo.config.models import Encoding, Model, Shelf
 from distinguo.config.names import TABLES, Kind
 from distinguo.config.places import Places
 from distinguo.config.settings import IndexSettings, Settings
-from distinguo.config.signatures import Spec, Table, call, nearest
+from distinguo.config.signatures import Spec, Table, call, described, nearest
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
 from distinguo.models.store import Progress, Store
 from distinguo.protocols import LLM, Embedder, Method, Retriever
+from distinguo.trace import Json
 
 if TYPE_CHECKING:
     from distinguo.backends.cache import CallCache
@@ -82,6 +86,10 @@ class Components:
             ConfigError: a name or setting is wrong.
             DataError: an index or model is not there.
         """
+        return self.method_of(self.table(name))
+
+    def table(self, name: str | None = None) -> Table:
+        """What is written of the method: its name and its settings. Raises `ConfigError`."""
         written = dict(self.settings.method)
         configured = written.pop("name", None)
         if not isinstance(configured, str):
@@ -89,14 +97,36 @@ class Components:
                 f"method.name: {configured!r} is not the name of a method; see `distinguo methods`"
             )
         chosen = name or configured
-        factory = find("method", chosen, path="method.name")
         if chosen != configured:
+            factory = find("method", chosen, path="method.name")
             accepted = inspect.signature(factory).parameters.keys() - {"retriever"}
             written = {key: value for key, value in written.items() if key in accepted}
+        return {"name": chosen, **written}
+
+    def method_of(self, written: Table) -> Method:
+        """The method that `written` names, with its settings. Raises as `method` does."""
+        name, settings = _named(written, "method", default=None)
+        factory = find("method", name, path="method.name")
         return cast(
             "Method",
-            call(factory, written, path="method", ports={LLM: self._llm, Retriever: self._retriever}),
+            call(factory, settings, path="method", ports={LLM: self._llm, Retriever: self._retriever}),
         )
+
+    def told(self, written: Table) -> dict[str, Json]:
+        """All that makes the outcomes of the method that `written` names what they are.
+
+        Settings and defaults, the fingerprints of models, how the index was made and what is in it; no
+        names or places of this user. Raises as `method` does.
+        """
+        name, settings = _named(written, "method", default=None)
+        factory = find("method", name, path="method.name")
+        told = described(
+            factory,
+            settings,
+            path="method",
+            ports={LLM: self._told_llm, Retriever: self._told_retriever},
+        )
+        return {"name": name, **cast("dict[str, Json]", told)}
 
     # ── models ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -128,12 +158,22 @@ class Components:
             raise ConfigError(f"{path}: there is no language model {spec!r}; {hint}")
         return spec, path
 
-    def _new_llm(self, spec: object, path: str) -> LLM:
+    def _told_llm(self, spec: object, path: str) -> object:
+        return self._model(*self._llm_spec(spec, path)).identity
+
+    def _model(self, spec: object, path: str) -> Model:
+        return self._once("model", repr(spec), lambda: self._new_model(spec, path))
+
+    def _new_model(self, spec: object, path: str) -> Model:
         name, written = _named(spec, path, default="openvino")
         model = cast(
             "Model", call(find("llm", name, path=path), written, path=path, given={Shelf: self.shelf})
         )
         self._stack.push_async_callback(model.aclose)
+        return model
+
+    def _new_llm(self, spec: object, path: str) -> LLM:
+        model = self._model(spec, path)
         return wrap_llm(
             model.llm,
             model=model.identity,
@@ -164,20 +204,37 @@ class Components:
         return index
 
     def _retriever(self, spec: object, path: str) -> Retriever:
-        name, written = _named("hybrid" if spec is None else spec, path, default=None)
-        index_name = written.pop("index", None) or self._usual_index()
-        if not isinstance(index_name, str):
-            raise ConfigError(f"{path}.index: {index_name!r} is not the name of an index")
+        name, written, index_name = self._retriever_spec(spec, path)
         factory = find("retriever", name, path=f"{path}.name")
-        index = self._once("index", index_name, lambda: self._open_index(index_name))
-        embedder = self._once("embedder", index_name, lambda: self._new_embedder(index_name))
+        embedder = self._once(
+            "embedder", self._encoder_key(index_name), lambda: self._new_embedder(index_name)
+        )
+        index = self._index(index_name)
         retriever = call(factory, written, path=path, given={Index: index, Embedder: embedder})
         return wrap_retriever(cast("Retriever", retriever), name=name)
+
+    def _told_retriever(self, spec: object, path: str) -> object:
+        name, written, index_name = self._retriever_spec(spec, path)
+        factory = find("retriever", name, path=f"{path}.name")
+        told = described(factory, written, path=path, given={Index, Embedder})
+        index = self._index(index_name)
+        return {"name": name, **told, "index": {**asdict(index.fingerprint), "corpus": _hash_of(index)}}
+
+    def _retriever_spec(self, spec: object, path: str) -> tuple[str, Table, str]:
+        """The entry of the table, its settings, and the index."""
+        name, written = _named("hybrid" if spec is None else spec, path, default=None)
+        index = written.pop("index", None) or self._usual_index()
+        if not isinstance(index, str):
+            raise ConfigError(f"{path}.index: {index!r} is not the name of an index")
+        return name, written, index
 
     def _usual_index(self) -> object:
         """The index of the configured method, for a method that is chosen by name."""
         retriever = self.settings.method.get("retriever")
         return cast("Table", retriever).get("index", "default") if isinstance(retriever, dict) else "default"
+
+    def _index(self, name: str) -> Index:
+        return self._once("index", name, lambda: self._open_index(name))
 
     def _open_index(self, name: str) -> Index:
         encoder = self._encoding(name).encoder.fingerprint
@@ -188,11 +245,14 @@ class Components:
         batched = BatchedEmbedder.of(encoding.encoder)
         self._stack.push_async_callback(batched.aclose)
         embedder = NotedCuts(batched, encoding.tokeniser, encoding.limit) if encoding.limit else batched
-        return wrap_embedder(embedder, name="embed")
+        return Remembered(wrap_embedder(embedder, name="embed"))
 
     def _encoding(self, index: str) -> Encoding:
         spec, path = self._index_settings(index).encoder, f"indexes.{index}.encoder"
         return self._once("encoder", repr(spec), lambda: self._new_encoding(spec, path))
+
+    def _encoder_key(self, index: str) -> str:
+        return repr(self._index_settings(index).encoder)
 
     def _new_encoding(self, spec: Spec, path: str) -> Encoding:
         name, written = _named(spec, path, default="minilm")
@@ -215,6 +275,14 @@ class Components:
     def _closing(self, thing: Closing) -> Closing:
         self._stack.callback(thing.close)
         return thing
+
+
+def _hash_of(index: Index) -> str:
+    """What tells the documents of `index` from all others."""
+    whole = sha256()
+    for document, content in sorted(index.hashes().items()):
+        whole.update(document.encode() + content)
+    return whole.hexdigest()
 
 
 def find(kind: Kind, name: str, *, path: str) -> Callable[..., object]:

@@ -71,23 +71,17 @@ class Settings:
     @classmethod
     def load(cls, path: Path) -> Self:
         """The settings in the file at `path`. Raises `ConfigError`."""
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(
-                f"cannot read the configuration {str(path)!r} ({error}); expected a TOML file in UTF-8, "
-                "as `distinguo init` writes it"
-            ) from error
-        return cls.parse(text, source=str(path))
+        return cls.parse(read_toml(path, hint="as `distinguo init` writes it"), source=str(path))
 
     @classmethod
     def parse(cls, text: str = STARTER, *, source: str = "the starter configuration") -> Self:
         """The settings in `text`; a section that it leaves out is as in the starter. Raises `ConfigError`."""
+        return cls.of(toml(text, source=source), source=source)
+
+    @classmethod
+    def of(cls, written: Table, *, source: str) -> Self:
+        """The settings that `written` holds, as `parse` reads them. Raises `ConfigError`."""
         starter = cast("Table", tomllib.loads(STARTER))
-        try:
-            written = cast("Table", tomllib.loads(text))
-        except (ValueError, RecursionError) as error:  # also a number too long, lists too deep
-            raise ConfigError(f"{source} is not TOML: {error}") from error
         known(written, starter, path="")
         sections = {name: table(written.get(name, starter[name]), path=name) for name in starter}
         for name in sections["indexes"]:
@@ -103,6 +97,24 @@ class Settings:
             sections["method"],
             cast("Limits", call(Limits, sections["limits"], path="limits")),
         )
+
+
+def read_toml(path: Path, *, hint: str) -> str:
+    """The text of the configuration at `path`; `hint` says what it is like. Raises `ConfigError`."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"cannot read the configuration {str(path)!r} ({error}); expected a TOML file in UTF-8, {hint}"
+        ) from error
+
+
+def toml(text: str, *, source: str) -> Table:
+    """The table that `text` is. Raises `ConfigError`."""
+    try:
+        return cast("Table", tomllib.loads(text))
+    except (ValueError, RecursionError) as error:  # also a number too long, lists too deep
+        raise ConfigError(f"{source} is not TOML: {error}") from error
 
 
 def _named(kind: type[Kind], section: str, written: Table, starter: Table) -> dict[str, Kind]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf, isfinite
@@ -81,6 +81,30 @@ def call(
         return factory(**arguments)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def described(
+    factory: Callable[..., object],
+    written: Table,
+    *,
+    path: str,
+    ports: Mapping[object, Port] | None = None,
+    given: Collection[object] = (),
+) -> Table:
+    """What `call` would call `factory` with: settings and defaults, and of components what `ports` tell.
+
+    Parameters of the types in `given` are left out. Raises `ConfigError` as `call` does.
+    """
+    ports = ports or {}
+    hints = hints_of(factory)
+    told: Table = {}
+    for name, parameter in inspect.signature(factory).parameters.items():
+        hint, where = hints[name], f"{path}.{name}"
+        if _bare(hint) in ports:
+            told[name] = ports[_bare(hint)](written.get(name, _default_component(hint)), where)
+        elif _bare(hint) not in given:
+            told[name] = _checked(written.get(name, parameter.default), hint, path=where)
+    return told
 
 
 def hints_of(factory: Callable[..., object]) -> dict[str, Any]:
