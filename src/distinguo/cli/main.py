@@ -114,6 +114,47 @@ def ask(
     raise typer.Exit(EXIT_OF_STATE[state])
 
 
+@app.command("run")
+def run_command(
+    questions: Annotated[
+        str, typer.Argument(help="A questions file (JSON Lines), or a set in DISTINGUO_DATA by its name.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The result file; one that is there goes on.")
+    ] = Path("results.jsonl"),
+    method: Annotated[str | None, typer.Option("--method", "-m", help="One of `distinguo methods`.")] = None,
+    config: ConfigOption = None,
+    at_once: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 64,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")] = None,
+    shard: Annotated[str, typer.Option(help="Only this part, such as 1/2: by a hash of the ids.")] = "1/1",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what ended unreadable or failed.")
+    ] = False,
+    max_cost: Annotated[
+        int | None, typer.Option(min=1, help="Tokens to spend, read and written, cached ones not counted.")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Model calls at most.")] = None,
+    omit_texts: Annotated[bool, typer.Option("--omit-texts", help="Leave out the questions' texts.")] = False,
+    traces: Annotated[bool, typer.Option(help="Keep what happened in each question, for `show`.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a method over many questions; a run that was broken off goes on where it was."""
+    from distinguo.cli.running import Wishes, run_questions
+    from distinguo.running.shards import Shard
+
+    is_done = run_questions(
+        questions,
+        results=out,
+        method=method,
+        config=config,
+        wishes=Wishes(at_once, limit, Shard.of(shard), retry_failed, not omit_texts, traces),
+        max_calls=max_calls,
+        max_tokens=max_cost,
+        as_json=as_json,
+    )
+    raise typer.Exit(0 if is_done else 1)
+
+
 @app.command()
 def show(
     trace: Annotated[str, typer.Argument(help="A trace's id, the beginning of one, or 'last'.")] = "last",

@@ -28,14 +28,16 @@ def settings(path: Path | None) -> Settings:
 
 @contextmanager
 def components(
-    config: Path | None, *, max_calls: int | None = None
+    config: Path | None, *, max_calls: int | None = None, max_tokens: int | None = None
 ) -> Generator[tuple[Components, asyncio.Runner]]:
     """The components of a configuration, and the event loop that runs and at last closes them.
 
     Components are made outside the loop: inside, Ctrl-C would wait for a download or a build to end.
     """
     with asyncio.Runner() as runner, progress(unit="bytes", is_bytes=True) as fetching:
-        made = Components(settings(config), places(), max_calls=max_calls, progress=fetching)
+        made = Components(
+            settings(config), places(), max_calls=max_calls, max_tokens=max_tokens, progress=fetching
+        )
         try:
             yield made, runner
         finally:

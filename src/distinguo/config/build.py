@@ -51,6 +51,7 @@ class Components:
         places: Places,
         *,
         max_calls: int | None = None,
+        max_tokens: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Nothing is opened yet.
@@ -59,11 +60,12 @@ class Components:
             settings: what to make.
             places: where indexes, models and the cache lie.
             max_calls: model calls that may be made, cached ones not counted; None: as the settings say.
+            max_tokens: tokens after which no further call begins; None: no limit.
             progress: told of models that are fetched.
         """
         self.settings, self.places = settings, places
         self.shelf = Shelf(Store(places.models, offline=places.is_offline), progress)
-        self.budget = Budget(max_calls=max_calls or settings.limits.max_calls or None)
+        self.budget = Budget(max_calls or settings.limits.max_calls or None, max_tokens)
         self._stack = AsyncExitStack()
         self._made: dict[tuple[str, str], object] = {}
 

@@ -21,12 +21,14 @@ class Places:
         models: DISTINGUO_MODELS, or ``home/models``.
         cache: DISTINGUO_CACHE, or ``home/cache``.
         is_offline: DISTINGUO_OFFLINE is set: nothing is fetched.
+        data: DISTINGUO_DATA, or ``../shared/data`` if that is there: a folder of sets of questions.
     """
 
     home: Path
     models: Path
     cache: Path
     is_offline: bool = False
+    data: Path | None = None
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
@@ -37,6 +39,7 @@ class Places:
             _folder(environment, "DISTINGUO_MODELS") or home / "models",
             _folder(environment, "DISTINGUO_CACHE") or home / "cache",
             environment.get("DISTINGUO_OFFLINE", "") not in ("", "0"),
+            _folder(environment, "DISTINGUO_DATA") or _data_beside(),
         )
 
     def moved(self, home: Path) -> Self:
@@ -69,6 +72,11 @@ def _folder(environment: Mapping[str, str], name: str) -> Path | None:
         return located(value) if value else None
     except ConfigError as error:
         raise ConfigError(f"{name}: {error}") from error
+
+
+def _data_beside() -> Path | None:
+    folder = located(Path("..", "shared", "data"))
+    return folder if folder.is_dir() else None
 
 
 def _user_data() -> Path:

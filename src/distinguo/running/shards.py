@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Self, final
+from typing import Final, Self, final
 
 from distinguo.errors import ConfigError
 
@@ -37,6 +37,10 @@ class Shard:
 
     def __contains__(self, id: str) -> bool:  # noqa: A002  a question's own field
         return _lot(id) % self.count == self.number - 1
+
+
+WHOLE: Final = Shard()
+"""All questions."""
 
 
 def _lot(id: str) -> int:  # noqa: A002
