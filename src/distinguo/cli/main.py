@@ -156,6 +156,31 @@ def run_command(
 
 
 @app.command()
+def grid(
+    file: Annotated[Path, typer.Argument(help="TOML: sets, a corpus, models, and the runs to sweep.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the result files.")],
+    only: Annotated[list[str] | None, typer.Option(help="Only this cell; may be given often.")] = None,
+    is_dry: Annotated[bool, typer.Option("--dry-run", help="List the cells and how far they are.")] = False,
+    page: Annotated[Path | None, typer.Option(help="Write the page of results there.")] = None,
+    omit_texts: Annotated[bool, typer.Option("--omit-texts", help="Leave out the questions' texts.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what ended unreadable or failed.")
+    ] = False,
+    traces: Annotated[bool, typer.Option(help="Keep what happened in each question, for `show`.")] = False,
+    at_once: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 64,
+) -> None:
+    """Run methods × settings × sets, each cell into a file of its own; what is done is not done again."""
+    from distinguo.cli.gridding import list_cells, run_grid
+    from distinguo.cli.running import Wishes
+
+    if is_dry:
+        list_cells(file, out, only or [])
+        return
+    wishes = Wishes(at_once, None, retry_failed=retry_failed, with_texts=not omit_texts, with_traces=traces)
+    raise typer.Exit(0 if run_grid(file, out, only or [], wishes=wishes, page=page) else 1)
+
+
+@app.command()
 def show(
     trace: Annotated[str, typer.Argument(help="A trace's id, the beginning of one, or 'last'.")] = "last",
     as_json: JsonOption = False,

@@ -13,9 +13,9 @@ from distinguo.cli.console import complain, err, out, print_json, styled
 from distinguo.cli.live import counts, live
 from distinguo.cli.setting_up import components, places
 from distinguo.config.fingerprint import fingerprint, segment
-from distinguo.datasets.folder import find_folder
+from distinguo.datasets.folder import Folder, find_folder
 from distinguo.datasets.questions import read_questions
-from distinguo.errors import DataError
+from distinguo.errors import ConfigError, DataError
 from distinguo.records import Result, State
 from distinguo.results.file import ResultFile
 from distinguo.running.run import Habits, Tally, run
@@ -79,7 +79,17 @@ def run_questions(
 
 def questions_file(name: str) -> Path:
     """The file `name`, or the questions of the set `name`. Raises `ConfigError`."""
-    return path if (path := Path(name)).is_file() else find_folder(name, places().data).questions
+    return path if (path := Path(name)).is_file() else set_folder(name).questions
+
+
+def set_folder(name: str) -> Folder:
+    """The set at the path `name`, or of that name among this user's. Raises `ConfigError`."""
+    data = places().data
+    try:
+        return find_folder(name, data)
+    except ConfigError as error:
+        hint = "" if data else "; sets are found by their names where DISTINGUO_DATA says where they are"
+        raise ConfigError(f"{error}{hint}") from error
 
 
 def keeper(folder: Path) -> Callable[[Result, Trace], None]:

@@ -34,10 +34,17 @@ def components(
 
     Components are made outside the loop: inside, Ctrl-C would wait for a download or a build to end.
     """
+    with opened(settings(config), places(), max_calls=max_calls, max_tokens=max_tokens) as both:
+        yield both
+
+
+@contextmanager
+def opened(
+    settings: Settings, places: Places, *, max_calls: int | None = None, max_tokens: int | None = None
+) -> Generator[tuple[Components, asyncio.Runner]]:
+    """The components of `settings`, as `components` gives them."""
     with asyncio.Runner() as runner, progress(unit="bytes", is_bytes=True) as fetching:
-        made = Components(
-            settings(config), places(), max_calls=max_calls, max_tokens=max_tokens, progress=fetching
-        )
+        made = Components(settings, places, max_calls=max_calls, max_tokens=max_tokens, progress=fetching)
         try:
             yield made, runner
         finally:

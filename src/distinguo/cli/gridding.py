@@ -1,0 +1,163 @@
+"""``distinguo grid``."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from distinguo.cli.console import complain, err, out, progress, styled
+from distinguo.cli.live import counts, live
+from distinguo.cli.running import AGAIN, Wishes, cost, keeper, set_folder
+from distinguo.cli.setting_up import opened, places
+from distinguo.config.build import Components
+from distinguo.config.fingerprint import fingerprint, segment
+from distinguo.config.grid import GridSettings, SetSettings
+from distinguo.config.places import Places
+from distinguo.config.signatures import nearest
+from distinguo.documents.readers import read
+from distinguo.errors import ConfigError
+from distinguo.indexing.build import build
+from distinguo.records import Question
+from distinguo.results.file import ResultFile
+from distinguo.running.grid import Cell, sweep
+from distinguo.running.run import Habits, Tally, run
+from distinguo.trace import Json
+
+
+def list_cells(file: Path, folder: Path, only: Sequence[str]) -> None:
+    """Print the cells, how many questions each has, and how many of them have ended."""
+    grid = GridSettings.load(file)
+    for cell in _chosen(grid, only):
+        asked, path = _questions(grid.sets[cell.set]), _file(folder, cell)
+        done = {row.id for row in ResultFile.read(path).rows} if path.exists() else set[str]()
+        ended = sum(question.id in done for question in asked)
+        out().print(styled(f"{cell.name}: {ended:,} of {len(asked):,} questions have ended"))
+
+
+def run_grid(file: Path, folder: Path, only: Sequence[str], *, wishes: Wishes, page: Path | None) -> bool:
+    """Bring every cell of the grid to its end; whether all are there."""
+    grid = GridSettings.load(file)
+    chosen = _chosen(grid, only)
+    with opened(grid.settings, _places(grid)) as (made, runner):
+        _index(grid, made)
+        for cell in chosen:  # a mistake in one of them is told before the first is run
+            made.method_of(_written(cell))
+        task = _Task(grid, made, runner, folder, wishes)
+        try:
+            tallies = sweep(chosen, task.run, on_error=_tell)
+        except KeyboardInterrupt:
+            err().print(f"interrupted; what has ended is in {str(folder)!r}: {AGAIN}")
+            raise
+    left = [cell.name for cell in chosen if cell.name not in tallies or tallies[cell.name].left]
+    if left:
+        complain(f"{len(left)} of {len(chosen)} cells are not at their end ({', '.join(left)}); {AGAIN}")
+    return not left
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What all cells share."""
+
+    grid: GridSettings
+    made: Components
+    runner: asyncio.Runner
+    folder: Path
+    wishes: Wishes
+
+    def run(self, cell: Cell) -> Tally:
+        """Bring `cell` to its end."""
+        chosen, began = self.grid.sets[cell.set], time.monotonic()
+        asked, source, written = _questions(chosen), set_folder(chosen.data).questions, _written(cell)
+        header = fingerprint(self.made.told(written), source)
+        drawn: dict[str, Json] = {
+            "name": cell.set,
+            "split": chosen.split,
+            "sample": chosen.sample,
+            "seed": chosen.seed,
+        }
+        with (
+            ResultFile.open(
+                _file(self.folder, cell), {**header, "set": drawn}, segment=segment(source)
+            ) as kept,
+            live(cell.name) as show,
+        ):
+            habits = Habits(
+                self.wishes.at_once,
+                self.wishes.retry_failed,
+                self.wishes.with_texts,
+                keeper(self.made.places.traces) if self.wishes.with_traces else None,
+                show,
+            )
+            tally = self.runner.run(run(self.made.method_of(written), asked, kept, habits))
+        seconds = time.monotonic() - began
+        out().print(
+            styled(f"{cell.name}: {tally.total:,} questions: {counts(tally)}; {cost(tally, seconds)}")
+        )
+        return tally
+
+
+def _chosen(grid: GridSettings, only: Sequence[str]) -> list[Cell]:
+    names = [cell.name for cell in grid.cells]
+    for name in only:
+        if name not in names:
+            raise ConfigError(f"the grid has no cell {name!r}; {nearest(name, names)}")
+    return [cell for cell in grid.cells if not only or cell.name in only]
+
+
+def _places(grid: GridSettings) -> Places:
+    """A grid with a corpus has a home of its own for its indexes; replies and models are shared."""
+    there = places()
+    return replace(there, home=there.home / "grids" / grid.name) if grid.corpus else there
+
+
+def _index(grid: GridSettings, made: Components) -> None:
+    """Bring the grid's indexes up to date with its corpus."""
+    if not grid.corpus:
+        return
+    found = [document for name in grid.corpus for document in read(_corpus(name))]
+    for name in grid.indexes:
+        recipe = made.recipe(name)
+        with progress(unit="documents") as step:
+            report = build(
+                made.make_index(name),
+                found,
+                recipe,
+                missing="delete",
+                progress=lambda done, total: step("indexing", done, total),
+            )
+        for skipped in report.skipped:
+            err().print(styled(("skipped", "yellow"), f" {skipped.source}: {skipped.reason}"))
+        err().print(
+            styled(f"index {name!r} of the grid: {report.documents:,} documents, {report.seconds:,.1f} s")
+        )
+
+
+def _corpus(name: str) -> Path:
+    folder = set_folder(name)
+    if folder.corpus is None:
+        raise ConfigError(f"corpus: the set {name!r} has no documents; expected a corpus.jsonl in it")
+    return folder.corpus
+
+
+def _questions(chosen: SetSettings) -> list[Question]:
+    examples = set_folder(chosen.data).examples(
+        split=chosen.split, sample=chosen.sample or None, seed=chosen.seed
+    )
+    return [example.question for example in examples]
+
+
+def _written(cell: Cell) -> dict[str, object]:
+    return {"name": cell.method, **cell.settings}
+
+
+def _file(folder: Path, cell: Cell) -> Path:
+    return folder / f"{cell.name}.jsonl"
+
+
+def _tell(cell: Cell, error: Exception) -> None:
+    complain(f"the cell {cell.name!r}: {error}")
