@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+    Matrix = NDArray[np.float32]
 
 
 class LLM(Protocol):
@@ -39,6 +40,14 @@ class Embedder(Protocol):
 
     async def embed(self, text: str, role: Role) -> Vector:
         """The L2-normalised vector of `text`, shape (dimension,). Raises `BackendError`."""
+        ...
+
+
+class TokenEmbedder(Protocol):
+    """A text encoder that tells a text's tokens apart, as retrievers see it."""
+
+    async def embed_tokens(self, text: str, role: Role) -> Matrix:
+        """As `TokenEncoder.encode_tokens` of one text. Raises `BackendError`."""
         ...
 
 
@@ -81,6 +90,17 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], role: Role) -> Sequence[Vector]:
         """L2-normalised vectors in the order of `texts`. Raises `BackendError`."""
+        ...
+
+
+class TokenEncoder(Protocol):
+    """An encoder with a vector for every token: synchronous. A `Batcher` makes it a `TokenEmbedder`."""
+
+    def encode_tokens(self, texts: Sequence[str], role: Role) -> Sequence[Matrix]:
+        """L2-normalised rows of shape (tokens, dimension), in the order of `texts`, special tokens left out.
+
+        A text may have no tokens, and then no rows. Raises `BackendError`.
+        """
         ...
 
 

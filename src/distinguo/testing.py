@@ -34,7 +34,7 @@ from distinguo.records import (
 )
 
 if TYPE_CHECKING:
-    from distinguo.protocols import Vector
+    from distinguo.protocols import Matrix, Vector
 
 __all__ = ["FixedScorer", "HashEncoder", "ListRetriever", "ScriptedLLM", "WordTokeniser"]
 
@@ -95,7 +95,8 @@ class ScriptedLLM:
 class HashEncoder:
     """An `Encoder` whose vectors are hashed bags of words: texts that share words are near.
 
-    A text without words gets the first axis, so that every vector has length 1.
+    A text without words gets the first axis, so that every vector has length 1. A `TokenEncoder` too: its
+    tokens are the words, each on the axis of its hash.
     """
 
     dimension: int = 256
@@ -109,16 +110,27 @@ class HashEncoder:
         """One vector per text; both roles share one space."""
         return [self._vector(text) for text in texts]
 
+    def encode_tokens(self, texts: Sequence[str], role: Role) -> Sequence[Matrix]:
+        """One row per word, shape (words, dimension)."""
+        import numpy as np
+
+        axes = np.eye(self.dimension, dtype=np.float32)
+        return [axes[self._places(text)] for text in texts]
+
     def _vector(self, text: str) -> Vector:
         import numpy as np
 
         vector = np.zeros(self.dimension, dtype=np.float32)
-        for word in re.findall(r"\w+", text.lower()):
-            vector[crc32(word.encode("utf-8", "surrogatepass")) % self.dimension] += 1
+        for place in self._places(text):
+            vector[place] += 1
         if not vector.any():
             vector[0] = 1
         vector /= np.linalg.norm(vector)
         return vector
+
+    def _places(self, text: str) -> list[int]:
+        words = re.findall(r"\w+", text.lower())
+        return [crc32(word.encode("utf-8", "surrogatepass")) % self.dimension for word in words]
 
 
 @final

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from distinguo.backends.index.index import Index
+from distinguo.backends.index.late import Late
 from distinguo.backends.index.retrievers import Dense, Hybrid, Lexical
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe, build
@@ -34,6 +35,9 @@ class HashEmbedder:
     async def embed(self, text: str, role: Role):
         return HashEncoder().encode([text], role)[0]
 
+    async def embed_tokens(self, text: str, role: Role):
+        return HashEncoder().encode_tokens([text], role)[0]
+
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
@@ -48,6 +52,7 @@ OVER_INDEX: dict[str, Callable[[Index], Retriever]] = {
     "lexical": Lexical,
     "dense": lambda index: Dense(index, HashEmbedder()),
     "hybrid": lambda index: Hybrid(index, HashEmbedder()),
+    "late": lambda index: Late(index, HashEmbedder(), HashEmbedder()),
 }
 ALL = {
     **OVER_INDEX,

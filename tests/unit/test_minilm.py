@@ -17,7 +17,7 @@ from tokenizers.processors import TemplateProcessing
 from distinguo.backends.embedding import minilm
 from distinguo.backends.embedding.minilm import HuggingFaceTokeniser, MiniLM
 from distinguo.errors import BackendError, ConfigError, DataError
-from distinguo.protocols import Encoder, Tokeniser
+from distinguo.protocols import Encoder, TokenEncoder, Tokeniser
 from distinguo.trace import Trace, tracing
 
 WORDS = {"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[UNK]": 3, "cat": 4, "dog": 5}
@@ -85,6 +85,29 @@ def test_a_vector_is_the_mean_over_the_tokens_and_not_the_padding(load: Load) ->
     assert np.allclose(cat, expected("[CLS]", "cat", "[SEP]"))
     assert np.allclose(cats, expected("[CLS]", "cat", "cat", "dog", "[SEP]"))
     assert cat.dtype == np.float32
+
+
+def test_every_token_but_the_special_ones_has_a_row(load: Load) -> None:
+    encoder: TokenEncoder = load(DoubledModel(lambda hidden: 7 * hidden))
+    long, short = encoder.encode_tokens(["cat cat dog", "dog"], "passage")
+    assert np.array_equal(long, [expected(word) for word in ("cat", "cat", "dog")])
+    assert np.array_equal(short, [expected("dog")])
+    assert long.dtype == np.float32
+
+
+def test_a_text_without_tokens_has_no_rows(load: Load) -> None:
+    assert [rows.shape for rows in load().encode_tokens(["", "cat"], "query")] == [(0, 6), (1, 6)]
+    assert load().encode_tokens([], "query") == []
+
+
+def test_rows_end_where_a_long_text_is_cut(load: Load) -> None:
+    (rows,) = load(max_tokens=5).encode_tokens(["cat dog cat dog cat dog"], "passage")
+    assert np.array_equal(rows, [expected(word) for word in ("cat", "dog", "cat")])
+
+
+def test_a_token_without_finite_length_is_an_error(load: Load) -> None:
+    with pytest.raises(BackendError, match="finite length"):
+        load(DoubledModel(lambda hidden: 0 * hidden)).encode_tokens(["cat"], "query")
 
 
 def test_texts_of_like_length_share_a_batch_and_come_back_in_order(load: Load) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, final
 from distinguo.errors import BackendError, ConfigError
 
 if TYPE_CHECKING:
-    from distinguo.protocols import Encoder, Vector
+    from distinguo.protocols import Encoder, Matrix, TokenEncoder, Vector
     from distinguo.records import Role
 
 Kind = TypeVar("Kind", bound=Hashable)
@@ -187,6 +187,27 @@ class BatchedEmbedder:
 
     async def embed(self, text: str, role: Role) -> Vector:
         """The L2-normalised vector of `text`, shape (dimension,). Raises `BackendError`."""
+        return await self.batcher(role, text)
+
+    async def aclose(self) -> None:
+        """Finish the calls that wait, and end the worker thread."""
+        await self.batcher.aclose()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BatchedTokenEmbedder:
+    """A `TokenEmbedder` over a synchronous `TokenEncoder`: calls of one role travel together."""
+
+    batcher: Batcher[Role, str, Matrix]
+
+    @classmethod
+    def of(cls, encoder: TokenEncoder, *, size: int = 64) -> Self:
+        """Join single calls into batches of at most `size` texts for `encoder`."""
+        return cls(Batcher(lambda role, texts: encoder.encode_tokens(texts, role), size=size, name="tokens"))
+
+    async def embed_tokens(self, text: str, role: Role) -> Matrix:
+        """L2-normalised rows, shape (tokens, dimension). Raises `BackendError`."""
         return await self.batcher(role, text)
 
     async def aclose(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, cast, final
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openvino import CompiledModel
     from tokenizers import Encoding, Tokenizer
 
-    from distinguo.protocols import Vector
+    from distinguo.protocols import Matrix, Vector
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +79,7 @@ class HuggingFaceTokeniser:
 class MiniLM:
     """An `Encoder`: the mean of the last layer over a text's tokens, L2-normalised. Safe in many threads.
 
+    It is a `TokenEncoder` too, by the rows of that layer, though it was trained for their mean alone.
     Queries and passages are encoded alike. A text of more than `max_tokens` is cut, which a trace note and
     the log say. The same text gets the same vector within a call, and within 1e-3 whatever its company.
     """
@@ -123,10 +124,22 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str], role: Role) -> Sequence[Vector]:
         """Float32 vectors of length 1, shape (dimension,), in the order of `texts`. Raises `BackendError`."""
-        vectors: dict[str, Vector] = {}
+        return self._each(texts, self._pool)
+
+    def encode_tokens(self, texts: Sequence[str], role: Role) -> Sequence[Matrix]:
+        """Float32 rows of length 1, shape (tokens, dimension), special tokens left out; `texts`' order."""
+        return self._each(texts, self._rows)
+
+    def _each(
+        self, texts: Sequence[str], read: Callable[[Matrix, Sequence[int]], Sequence[Vector]]
+    ) -> Sequence[Vector]:
+        """What `read` makes of the last layer, shape (texts, width, dimension), and the texts' lengths."""
+        values: dict[str, Vector] = {}
         for batch in self._batches(list(dict.fromkeys(texts))):
-            vectors.update(zip(batch, self._encode_batch(list(batch.values())), strict=True))
-        return [vectors[text] for text in texts]
+            hidden = self._infer(list(batch.values()))
+            lengths = [len(tokens) for tokens in batch.values()]
+            values.update(zip(batch, read(hidden, lengths), strict=True))
+        return [values[text] for text in texts]
 
     def _batches(self, texts: Sequence[str]) -> Generator[dict[str, list[int]]]:
         """Texts with their cut tokens, texts of like length together."""
@@ -144,7 +157,26 @@ class MiniLM:
         logger.info("%s: a text of %d tokens was cut to %d", self._name, len(ids), self._max_tokens)
         return [*ids[: self._max_tokens - 1], ids[-1]]
 
-    def _encode_batch(self, batch: Sequence[Sequence[int]]) -> Sequence[Vector]:
+    def _pool(self, hidden: Matrix, lengths: Sequence[int]) -> Sequence[Vector]:
+        import numpy as np
+
+        means = [rows[:length].mean(axis=0) for rows, length in zip(hidden, lengths, strict=True)]
+        return list(self._normal(np.stack(means)))
+
+    def _rows(self, hidden: Matrix, lengths: Sequence[int]) -> Sequence[Matrix]:
+        """The first and the last token of every text are the special ones."""
+        return [self._normal(rows[1 : length - 1]) for rows, length in zip(hidden, lengths, strict=True)]
+
+    def _normal(self, rows: Matrix) -> Matrix:
+        import numpy as np
+
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not (np.isfinite(lengths).all() and lengths.all()):
+            raise BackendError(f"encoder {self._name!r} gave a vector without finite length")
+        return (rows / lengths).astype(np.float32)
+
+    def _infer(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """The last layer, shape (texts, width, dimension)."""
         import numpy as np
 
         width = -(-max(map(len, batch)) // WIDTH_STEP) * WIDTH_STEP
@@ -152,14 +184,6 @@ class MiniLM:
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
             ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-        pooled = np.einsum("bwd,bw->bd", self._infer(ids, mask), mask.astype(np.float32))
-        lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
-        if not (np.isfinite(lengths).all() and lengths.all()):
-            raise BackendError(f"encoder {self._name!r} gave a vector without finite length")
-        return list((pooled / lengths).astype(np.float32))
-
-    def _infer(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The last layer, shape (texts, width, dimension)."""
         known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": ids * 0}
         try:
             with self._lock:

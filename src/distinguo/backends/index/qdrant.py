@@ -293,7 +293,9 @@ def _translation(error: Exception, what: str) -> DistinguoError:
             reason = str(error.source) or type(error.source).__name__
             return BackendError(f"{what}: {reason}; is it running at this address?", retryable=True)
         case json.JSONDecodeError():  # mostly a gateway's passing page
-            return BackendError(f"{what}: its reply is not a Qdrant server's; look at the url", retryable=True)
+            return BackendError(
+                f"{what}: its reply is not a Qdrant server's; look at the url", retryable=True
+            )
         case UnexpectedResponse():
             return _refusal(error.status_code or 0, error.content, what)
         case _:
