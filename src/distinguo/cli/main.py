@@ -181,6 +181,45 @@ def grid(
 
 
 @app.command()
+def score(
+    runs: Annotated[list[Path], typer.Argument(help="Result files of `distinguo run`; shards are joined.")],
+    gold: Annotated[
+        str, typer.Option("--gold", "-g", help="The questions file, or a set in DISTINGUO_DATA by its name.")
+    ],
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", help="A metric, such as EM or recall@5; may stand again (default: all)."),
+    ] = None,
+    right_by: Annotated[
+        str, typer.Option(help="The metric that tells right answers from wrong ones.")
+    ] = "contains_words",
+    qrels: Annotated[
+        Path | None, typer.Option(help="Graded judgements (default: qrels.tsv beside the questions).")
+    ] = None,
+    against: Annotated[str, typer.Option(help="Compare all runs with this one of them.")] = "",
+    ignore_self: Annotated[
+        bool, typer.Option("--ignore-self", help="Leave out documents that have the question's own id.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail if a question failed or has no row.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page in Markdown, with the runs' settings.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="The page's title.")] = "Results",
+    as_json: JsonOption = False,
+) -> None:
+    """Score result files against gold answers and documents; nothing is run."""
+    from distinguo.cli.scoring import Wishes, score
+
+    score(
+        runs,
+        gold,
+        Wishes(tuple(measures or ()), right_by, qrels, against, ignore_self, strict, title, page, as_json),
+    )
+
+
+@app.command()
 def show(
     trace: Annotated[str, typer.Argument(help="A trace's id, the beginning of one, or 'last'.")] = "last",
     as_json: JsonOption = False,

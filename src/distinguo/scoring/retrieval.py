@@ -110,7 +110,7 @@ def _library(measures: Sequence[str]) -> ModuleType:
         return import_module("ir_measures")
     except ImportError as error:
         raise ConfigError(
-            f"the measures {list(measures)!r} need ir-measures; install it with `pip install 'distinguo[eval]'`"
+            f"the measures {list(measures)!r} need ir-measures: `pip install 'distinguo[eval]'`"
         ) from error
 
 
@@ -123,6 +123,7 @@ def _parsed(name: str) -> re.Match[str]:
     found = _MEASURE.fullmatch(name)
     if found is None or not (found["cutoff"] or found["name"] == _WITHOUT_CUTOFF):
         raise ConfigError(
-            f"unknown measure {name!r}; expected one such as 'recall@5', 'success@1', 'nDCG@10' or 'MRR'"
+            f"unknown measure {name!r}; expected one of answers, such as 'EM' or 'contains_words', "
+            "or of documents: 'recall@5', 'success@1', 'nDCG@10', 'MRR', 'MRR@10'"
         )
     return found

@@ -1,0 +1,228 @@
+"""``distinguo score``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, cast, final
+
+from distinguo.cli.console import err, out, print_json, styled
+from distinguo.cli.running import questions_file
+from distinguo.datasets.folder import Folder, dangling, document_ids
+from distinguo.datasets.qrels import read_qrels
+from distinguo.datasets.questions import read_questions
+from distinguo.errors import ConfigError, DataError
+from distinguo.records import Example
+from distinguo.results.file import ResultFile
+from distinguo.running.shards import Shard
+from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.judging import (
+    Cost,
+    Figure,
+    Gold,
+    Run,
+    Verdict,
+    against,
+    check_questions,
+    gather,
+    judge,
+    some,
+)
+from distinguo.scoring.page import Report, page, remarks, tables
+from distinguo.scoring.retrieval import cutoff, gold_grades
+from distinguo.scoring.significance import Comparison, Interval
+from distinguo.scoring.value import Mean, Undefined
+from distinguo.trace import Json
+
+SEED: Final = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The options of ``distinguo score`` that say what is measured, and how it is shown."""
+
+    metrics: tuple[str, ...] = ()
+    right_by: str = "contains_words"
+    qrels: Path | None = None
+    against: str = ""
+    ignore_self: bool = False
+    is_strict: bool = False
+    title: str = "Results"
+    page: Path | None = None
+    as_json: bool = False
+
+
+def score(runs: Sequence[Path], gold: str, wishes: Wishes) -> None:
+    """Hold result files against a questions file, and print or write what came out."""
+    _check(wishes)
+    file = questions_file(gold)
+    examples = read_questions(file)
+    verdicts = _verdicts(runs, examples, file, wishes)
+    if wishes.is_strict and (partial := [verdict.run.name for verdict in verdicts if verdict.is_partial]):
+        raise DataError(f"questions failed or have no row in {partial!r}, and --strict was asked for")
+    report = Report(
+        title=wishes.title,
+        command=_command(runs, gold, wishes),
+        right_by=wishes.right_by,
+        ignore_self=wishes.ignore_self,
+        verdicts=verdicts,
+        baseline=_baseline(wishes.against, verdicts),
+        seed=SEED,
+    )
+    if wishes.page:
+        _write(wishes.page, page(report))
+    _show(report, wishes)
+
+
+def _verdicts(
+    runs: Sequence[Path], examples: Sequence[Example], file: Path, wishes: Wishes
+) -> tuple[Verdict, ...]:
+    whole, known = sha256(file.read_bytes()).hexdigest(), {example.question.id for example in examples}
+    notes = _notes(examples, file)
+    verdicts: list[Verdict] = []
+    for run in gather({_name(path, runs): ResultFile.read(path) for path in runs}):
+        check_questions(run, known)
+        is_same = run.header.get("questions") == whole
+        asked = _asked(run, examples) if is_same else known
+        gold = _gold([example for example in examples if example.question.id in asked], file, wishes)
+        verdict = judge(run, gold, metrics=wishes.metrics, right_by=wishes.right_by, seed=SEED)
+        other = () if is_same else ("it was run with another questions file than this",)
+        verdicts.append(replace(verdict, notes=(*notes, *other, *verdict.notes)))
+    return tuple(verdicts)
+
+
+def _notes(examples: Sequence[Example], file: Path) -> tuple[str, ...]:
+    """What is wrong with the gold itself."""
+    corpus = Folder(file.parent).corpus
+    lost = dangling(examples, document_ids(corpus)) if corpus else ()
+    told = some([id_ for _, id_ in lost])
+    return (f"{len(lost)} gold documents are not in {str(corpus)!r}: {told}",) if lost else ()
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+def _show(report: Report, wishes: Wishes) -> None:
+    if wishes.as_json:
+        print_json(_json(report))
+        return
+    if wishes.page is None:
+        out().print(styled(tables(report)), soft_wrap=True)
+        return
+    for verdict in report.verdicts:
+        for remark in remarks(verdict):
+            err().print(styled((verdict.run.name, "yellow"), f": {remark}"))
+    out().print(styled(f"{wishes.page}: {len(report.verdicts)} runs"))
+
+
+def _check(wishes: Wishes) -> None:
+    """Names of metrics are looked at before any file is read."""
+    for name in wishes.metrics:
+        if name not in ANSWER_METRICS:
+            cutoff(name)
+    if wishes.right_by not in ANSWER_METRICS:
+        raise ConfigError(
+            f"unknown metric {wishes.right_by!r} for --right-by; there are {', '.join(ANSWER_METRICS)}"
+        )
+
+
+def _name(path: Path, runs: Sequence[Path]) -> str:
+    """The file's name without its ending, or all of the path where two files have one name."""
+    return path.stem if sum(other.stem == path.stem for other in runs) == 1 else str(path)
+
+
+def _asked(run: Run, examples: Sequence[Example]) -> set[str]:
+    """The questions that the run was to answer, as the pieces of it say: shards, and a limit to each."""
+    asked = set(run.rows)
+    for piece in run.segments:
+        shard = Shard.of(str(piece.get("shard", "1/1")))
+        ids = [example.question.id for example in examples if example.question.id in shard]
+        limit = piece.get("limit")
+        asked.update(ids[:limit] if isinstance(limit, int) else ids)
+    return asked
+
+
+def _gold(examples: Sequence[Example], file: Path, wishes: Wishes) -> Gold:
+    """Relevant are the documents that the judgements say; of questions without any, the gold documents."""
+    qrels = wishes.qrels or Folder(file.parent).qrels
+    judged = read_qrels(qrels) if qrels else {}
+    return Gold(tuple(examples), {**gold_grades(examples), **judged}, wishes.ignore_self)
+
+
+def _baseline(name: str, verdicts: Sequence[Verdict]) -> Verdict | None:
+    if not name:
+        return None
+    for verdict in verdicts:
+        if verdict.run.name in (name, Path(name).stem):
+            return verdict
+    raise ConfigError(
+        f"no run {name!r} to compare with; there are {[verdict.run.name for verdict in verdicts]!r}"
+    )
+
+
+def _command(runs: Sequence[Path], gold: str, wishes: Wishes) -> str:
+    words = ["distinguo", "score", *map(str, runs), "--gold", gold]
+    for name in wishes.metrics:
+        words += ["--measure", name]
+    options: dict[str, object] = {
+        "--right-by": wishes.right_by if wishes.right_by != Wishes().right_by else None,
+        "--qrels": wishes.qrels,
+        "--against": wishes.against,
+        "--title": wishes.title if wishes.title != Wishes().title else None,
+        "--page": wishes.page,
+    }
+    for option, value in options.items():
+        words += [option, str(value)] if value else []
+    flags = {"--ignore-self": wishes.ignore_self, "--strict": wishes.is_strict}
+    return shlex.join([*words, *(flag for flag, is_set in flags.items() if is_set)])
+
+
+def _json(report: Report) -> dict[str, Json]:
+    return {
+        "right_by": report.right_by,
+        "ignore_self": report.ignore_self,
+        "baseline": report.baseline.run.name if report.baseline else None,
+        "runs": {verdict.run.name: _verdict(verdict, report) for verdict in report.verdicts},
+    }
+
+
+def _verdict(verdict: Verdict, report: Report) -> Json:
+    compared: dict[str, Json] = {}
+    if report.baseline and verdict is not report.baseline:
+        for figure in verdict.figures:
+            found = against(report.baseline, verdict, figure.name, seed=report.seed)
+            compared[figure.name] = _plain(found)
+    return {
+        "header": dict(verdict.run.header),
+        "is_partial": verdict.is_partial,
+        "missing": list(verdict.missing),
+        "notes": [*remarks(verdict)],
+        "outcomes": {one.slice: {"n": one.n, "right": one.right, **one.counts} for one in verdict.outcomes},
+        "metrics": {figure.name: _figure(figure) for figure in verdict.figures},
+        "cost": _plain(verdict.cost),
+        "against": compared,
+    }
+
+
+def _figure(figure: Figure) -> Json:
+    return {
+        "mean": _plain(figure.mean),
+        "interval": _plain(figure.interval),
+        "answered": _plain(figure.answered) if figure.answered else None,
+        "without_failed": _plain(figure.unharmed),
+    }
+
+
+def _plain(record: Mean | Interval | Undefined | Comparison | Cost) -> Json:
+    """A record as JSON; what is undefined is an object with its reason."""
+    return cast("Json", json.loads(json.dumps(asdict(record))))

@@ -1,0 +1,119 @@
+"""How the questions of a run ended, held against what was right: to answer, or to keep silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, final, get_args
+
+from distinguo.datasets.questions import UNJUDGED
+from distinguo.records import Example
+from distinguo.results.rows import Row
+from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.significance import Interval, wilson
+from distinguo.scoring.value import Undefined, Value
+
+Ending = Literal[
+    "answered_right",
+    "answered_wrong",
+    "abstained_right",
+    "abstained_wrong",
+    "unreadable",
+    "failed",
+    "missing",
+    "unjudged",
+]
+"""``missing``: there is no row. ``unjudged``: a row that is no fault, and nobody knows what was right."""
+
+ENDINGS: Final[tuple[Ending, ...]] = get_args(Ending)
+
+NO_GOLD: Final = Undefined("no gold answer is known")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The endings of a slice of questions, counted; every question is counted once."""
+
+    slice: str
+    counts: Mapping[Ending, int]
+
+    @property
+    def n(self) -> int:
+        """All questions of the slice."""
+        return sum(self.counts.values())
+
+    @property
+    def judged(self) -> int:
+        """Those of which it is known what was right."""
+        return self.n - self.counts["unjudged"]
+
+    @property
+    def right(self) -> int:
+        """Answered rightly, or rightly not answered."""
+        return self.counts["answered_right"] + self.counts["abstained_right"]
+
+    @property
+    def interval(self) -> Interval | Undefined:
+        """Of the share of `right` in `judged`."""
+        return wilson(self.right, self.judged)
+
+
+def asks_for_silence(example: Example) -> bool:
+    """Whether the corpus has no answer, so that only an abstention is right."""
+    return not example.gold and UNJUDGED not in example.tags
+
+
+def answer_value(metric: str, example: Example, row: Row | None) -> Value:
+    """The value of `metric` for a question that has an answer; 0 if none was given.
+
+    Whether it is defined depends on the gold alone, so that all runs are measured on the same questions.
+    """
+    if not example.gold:
+        return NO_GOLD
+    return ANSWER_METRICS[metric](row.answer if row and row.state == "answered" else "", example.gold)
+
+
+def ending(example: Example, row: Row | None, *, right_by: str) -> Ending:
+    """How a question ended; an answer is right if the metric `right_by` gives 1."""
+    if row is None:
+        return "missing"
+    match row.state:
+        case "unreadable" | "failed":
+            return row.state
+        case "abstained" if asks_for_silence(example):
+            return "abstained_right"
+        case "answered" if asks_for_silence(example):
+            return "answered_wrong"
+        case _:
+            value = answer_value(right_by, example, row)
+    if isinstance(value, Undefined):
+        return "unjudged"
+    if row.state == "abstained":
+        return "abstained_wrong"
+    return "answered_right" if value >= 1 else "answered_wrong"
+
+
+def outcomes(examples: Iterable[Example], endings: Mapping[str, Ending]) -> tuple[Outcomes, ...]:
+    """The endings by question id, counted over all questions, and over every slice that differs from that.
+
+    Slices are the answerable questions, the unanswerable ones, and those of each tag.
+    """
+    slices: dict[str, list[Ending]] = {"all": [], "answerable": [], "unanswerable": []}
+    for example in examples:
+        ended = endings[example.question.id]
+        side = "unanswerable" if asks_for_silence(example) else "answerable" if example.gold else None
+        for name in ("all", *([side] if side else []), *dict.fromkeys(example.tags)):
+            slices.setdefault(name, []).append(ended)
+    whole = len(slices["all"])
+    return tuple(
+        _counted(name, found)
+        for name, found in slices.items()
+        if found and (name == "all" or len(found) < whole)
+    )
+
+
+def _counted(name: str, endings: list[Ending]) -> Outcomes:
+    counts = Counter(endings)
+    return Outcomes(name, {ended: counts[ended] for ended in ENDINGS})

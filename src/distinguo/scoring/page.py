@@ -1,0 +1,264 @@
+"""Writes a page of results: what was measured, on how many questions, how surely, and by which runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.judging import Figure, Run, Verdict, against, some
+from distinguo.scoring.outcomes import Ending, Outcomes
+from distinguo.scoring.significance import Interval
+from distinguo.scoring.value import Mean, Undefined, Value
+
+_ALWAYS: Final[tuple[Ending, ...]] = (
+    "answered_right",
+    "answered_wrong",
+    "abstained_right",
+    "abstained_wrong",
+    "unreadable",
+    "failed",
+)
+_IF_ANY: Final[tuple[Ending, ...]] = ("missing", "unjudged")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What stands on a page.
+
+    Attributes:
+        title: its heading.
+        command: the command that makes it.
+        right_by: the metric that told right from wrong answers.
+        ignore_self: whether documents with the question's own id were left out of rankings.
+        verdicts: one for each run.
+        baseline: the run that the others are compared with; None: nothing is compared.
+        seed: of the resampling.
+    """
+
+    title: str
+    command: str
+    right_by: str
+    ignore_self: bool
+    verdicts: tuple[Verdict, ...]
+    baseline: Verdict | None = None
+    seed: int = 0
+
+
+def page(report: Report) -> str:
+    """The page in Markdown. It holds no text of a question, an answer or a passage."""
+    sections = [
+        f"# {report.title}",
+        f"Made from result files by\n\n```\n{report.command}\n```",
+        "Metrics are defined in `docs/metrics.md`. In brackets stand 95 % intervals: Wilson's for shares, "
+        "else of a bootstrap over the questions.",
+        tables(report),
+        "## Runs",
+        *map(_run, (verdict.run for verdict in report.verdicts)),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def tables(report: Report) -> str:
+    """The page's tables and remarks alone, in Markdown."""
+    answers = [name for name in _names(report.verdicts) if name in ANSWER_METRICS]
+    found = [name for name in _names(report.verdicts) if name not in ANSWER_METRICS]
+    sections = [
+        _outcomes(report),
+        *(_answers(report, answers) if answers else ()),
+        *(_found(report, found) if found else ()),
+        _costs(report.verdicts),
+        *(_comparisons(report, report.baseline) if report.baseline else ()),
+        *_remarks(report.verdicts),
+    ]
+    return "\n\n".join(sections)
+
+
+def told(value: Value | Interval) -> str:
+    """A value with three decimals, an interval, or a dash where there is none."""
+    match value:
+        case Undefined():
+            return "–"
+        case Interval(low, high):
+            return f"{low:.3f} to {high:.3f}"
+        case _:
+            return f"{value:.3f}"
+
+
+def _outcomes(report: Report) -> str:
+    all_slices = [(verdict, one) for verdict in report.verdicts for one in verdict.outcomes]
+    shown: list[Ending] = [
+        *_ALWAYS,
+        *(name for name in _IF_ANY if any(one.counts[name] for _, one in all_slices)),
+    ]
+    rows = [
+        [_name(verdict), one.slice, str(one.n), _share(one), *(str(one.counts[name]) for name in shown)]
+        for verdict, one in all_slices
+    ]
+    head = ["run", "questions", "n", "right", *(name.replace("_", " ") for name in shown)]
+    return (
+        f"## Outcomes\n\nAn answer is right if `{report.right_by}` is 1; where the corpus has no answer, "
+        f"only abstaining is right.\n\n{_table(head, rows)}"
+    )
+
+
+def _answers(report: Report, names: Sequence[str]) -> Iterable[str]:
+    yield (
+        "## Answers\n\nOver all questions that have an answer; one that was not answered counts as 0.\n\n"
+        + _figures(report.verdicts, names, lambda one: one.mean, with_intervals=True)
+    )
+    yield "Over those that were answered alone:\n\n" + _figures(
+        report.verdicts, names, lambda one: one.answered or one.mean
+    )
+    yield from _unharmed(report.verdicts, names)
+
+
+def _found(report: Report, names: Sequence[str]) -> Iterable[str]:
+    kept = "left out of rankings" if report.ignore_self else "ranked like any other"
+    yield (
+        "## Retrieval\n\nOver all questions with a gold document, on documents; where nothing was found the "
+        f"value is 0. A document with the question's own id is {kept}.\n\n"
+        + _figures(report.verdicts, names, lambda one: one.mean, with_intervals=True)
+    )
+    yield from _unharmed(report.verdicts, names)
+
+
+def _unharmed(verdicts: Sequence[Verdict], names: Sequence[str]) -> Iterable[str]:
+    partial = [verdict for verdict in verdicts if verdict.is_partial]
+    if partial:
+        yield "*Partial* runs, without the questions that failed or are missing:\n\n" + _figures(
+            partial, names, lambda one: one.unharmed
+        )
+
+
+def _figures(
+    verdicts: Sequence[Verdict],
+    names: Sequence[str],
+    chosen: Callable[[Figure], Mean],
+    *,
+    with_intervals: bool = False,
+) -> str:
+    """Runs against metrics. `n` is the number of questions; metrics with another one say so themselves."""
+    rows: list[list[str]] = []
+    for verdict in verdicts:
+        means = [(figure, chosen(figure)) for name in names if (figure := verdict.figure(name))]
+        n = max((mean.n for _, mean in means), default=0)
+        cells = {
+            figure.name: told(mean.value)
+            + (f" ({told(figure.interval)})" if with_intervals and mean.n else "")
+            + (f", n {mean.n}" if mean.n not in (n, 0) else "")
+            for figure, mean in means
+        }
+        rows.append([_name(verdict), str(n), *(cells.get(name, "–") for name in names)])
+    return _table(["run", "n", *(f"`{name}`" for name in names)], rows)
+
+
+def _costs(verdicts: Sequence[Verdict]) -> str:
+    head = ["run", "calls", "from cache", "prompt tokens", "completion tokens", "cached tokens"]
+    rows = [
+        [
+            _name(verdict),
+            f"{cost.calls:,}",
+            f"{cost.cached_calls:,}",
+            f"{cost.prompt_tokens:,}",
+            f"{cost.completion_tokens:,}",
+            f"{cost.cached_tokens:,}",
+            f"{told(cost.seconds.value)}",
+            f"{cost.seconds.n:,}",
+        ]
+        for verdict in verdicts
+        for cost in (verdict.cost,)
+    ]
+    return (
+        "## Cost\n\nSeconds are per question, from asking to the end with other questions in flight, over "
+        "the n questions that did not fail and took nothing from the cache.\n\n"
+        + _table([*head, "seconds", "n"], rows)
+    )
+
+
+def _comparisons(report: Report, baseline: Verdict) -> Iterable[str]:
+    head = ["run", "metric", "n", "difference", "better", "worse", "p", "test", "only here", "only there"]
+    rows: list[list[str]] = []
+    for verdict in report.verdicts:
+        if verdict is baseline:
+            continue
+        for name in (figure.name for figure in verdict.figures if baseline.figure(figure.name)):
+            found = against(baseline, verdict, name, seed=report.seed)
+            if isinstance(found, Undefined):
+                rows.append([_name(verdict), f"`{name}`", "0", found.reason, *["–"] * 6])
+                continue
+            rows.append(
+                [
+                    _name(verdict),
+                    f"`{name}`",
+                    str(found.n),
+                    f"{found.difference:+.3f} ({found.interval.low:+.3f} to {found.interval.high:+.3f})",
+                    str(found.better),
+                    str(found.worse),
+                    f"{found.p:.4f}",
+                    found.test,
+                    str(found.only_second),
+                    str(found.only_first),
+                ]
+            )
+    yield (
+        f"## Against {baseline.run.name}\n\nQuestion by question, on those that both runs have. Intervals by "
+        "paired bootstrap; p is two-sided, and not corrected for the number of comparisons.\n\n"
+        + _table(head, rows)
+    )
+
+
+def _remarks(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    lines = [f"- {verdict.run.name}: {remark}." for verdict in verdicts for remark in remarks(verdict)]
+    if lines:
+        yield "## Remarks\n\n" + "\n".join(lines)
+
+
+def remarks(verdict: Verdict) -> list[str]:
+    """What a reader of the figures must know: what is missing, undefined or left out."""
+    found = list(verdict.notes)
+    if failed := verdict.outcomes[0].counts["failed"]:
+        found.append(f"partial: {failed} questions failed")
+    if verdict.missing:
+        found.append(f"partial: {len(verdict.missing)} questions have no row: {some(verdict.missing)}")
+    undefined: dict[str, list[str]] = {}
+    for figure in verdict.figures:
+        if figure.mean.undefined:
+            reason = f"undefined for {figure.mean.undefined} questions: {'; '.join(figure.mean.reasons)}"
+            undefined.setdefault(reason, []).append(f"`{figure.name}`")
+    return found + [f"{', '.join(names)}: {reason}" for reason, names in undefined.items()]
+
+
+def _run(run: Run) -> str:
+    told_of = ("started", "commit", "machine", "shard", "limit")
+    pieces = [{name: piece[name] for name in told_of if name in piece} for piece in run.segments]
+    known = json.dumps({**run.header, "segments": pieces}, ensure_ascii=False, indent=1)
+    return f"### {run.name}\n\n```json\n{known}\n```"
+
+
+def _names(verdicts: Iterable[Verdict]) -> list[str]:
+    return list(dict.fromkeys(figure.name for verdict in verdicts for figure in verdict.figures))
+
+
+def _name(verdict: Verdict) -> str:
+    return f"{verdict.run.name} *partial*" if verdict.is_partial else verdict.run.name
+
+
+def _share(one: Outcomes) -> str:
+    if isinstance(one.interval, Undefined):
+        return "–"
+    return f"{one.right / one.judged:.3f} ({told(one.interval)})"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    drawn = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([drawn[0], rule, *drawn[1:]])
