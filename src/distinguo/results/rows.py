@@ -39,12 +39,11 @@ class Row:
         raw: the reply that nobody could read; empty in the other states.
         citations: ids of the passages cited.
         evidence: the passages that were weighed, best first.
-        calls: calls of a language model that were made.
-        cached_calls: calls of a language model or an encoder that were answered from what was kept instead;
-            the seconds of a row that has any say nothing about latency.
+        calls: model calls that were made; `cached_calls`: those that were answered from the cache instead.
         prompt_tokens, completion_tokens: of the calls made; cached ones cost nothing.
-        cached_tokens: prompt and completion tokens of the cached calls.
-        seconds: from asking to the end, with other questions in flight.
+        cached_tokens: prompt and completion tokens of the calls answered from the cache.
+        cached_vectors: texts whose vectors another cell of the grid had asked for.
+        seconds: from asking to the end, with other questions in flight; see `is_timed`.
         trace: the id of the question's trace.
     """
 
@@ -61,8 +60,17 @@ class Row:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cached_vectors: int = 0
     seconds: float = 0.0
     trace: str = ""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether `seconds` tell how long such a question takes: none of its slow steps was left out.
+
+        Beside a call that was made, a vector that was known weighs nothing.
+        """
+        return not self.cached_calls and (self.calls > 0 or not self.cached_vectors)
 
     def as_json(self) -> dict[str, Json]:
         """The row as JSON values: always the same keys."""

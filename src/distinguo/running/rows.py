@@ -45,6 +45,7 @@ def row_of(result: Result, trace: Trace, *, with_texts: bool = True, is_traced: 
         prompt_tokens=cost.prompt_tokens,
         completion_tokens=cost.completion_tokens,
         cached_tokens=cost.cached_tokens,
+        cached_vectors=cost.cached_vectors,
         seconds=round(result.seconds, 4),
         trace=result.trace if is_traced else "",
     )
@@ -60,20 +61,21 @@ class Cost:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cached_vectors: int = 0
 
 
 def cost_of(trace: Trace) -> Cost:
     """What the calls in `trace` cost. A call that failed was made, and its tokens are not known."""
     fields = [event.fields for event in trace.events if event.kind == "call"]
-    asked = [call for call in fields if call.get("port") == "llm"]
-    made = [call for call in asked if not call.get("is_cached")]
-    kept = [call for call in fields if call.get("is_cached")]
+    made = [call for call in fields if call.get("port") == "llm" and not call.get("is_cached")]
+    kept = [call for call in fields if call.get("port") == "llm" and call.get("is_cached")]
     return Cost(
         len(made),
         len(kept),
         sum(_tokens(made, "prompt_tokens")),
         sum(_tokens(made, "completion_tokens")),
         sum((*_tokens(kept, "prompt_tokens"), *_tokens(kept, "completion_tokens"))),
+        sum(call.get("port") == "embedder" and call.get("is_cached") is True for call in fields),
     )
 
 
