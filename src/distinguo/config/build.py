@@ -10,7 +10,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
 
-from distinguo.backends.batching import BatchedEmbedder
+from distinguo.backends.batching import BatchedEmbedder, BatchedTokenEmbedder
 from distinguo.backends.embedding.cuts import NotedCuts
 from distinguo.backends.embedding.remembered import Remembered
 from distinguo.backends.index.index import Index
@@ -21,11 +21,11 @@ from distinguo.config.models import Encoding, Model, Shelf
 from distinguo.config.names import TABLES, Kind
 from distinguo.config.places import Places
 from distinguo.config.settings import IndexSettings, Settings
-from distinguo.config.signatures import Spec, Table, call, described, nearest
+from distinguo.config.signatures import Spec, Table, call, described, hints_of, nearest
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
 from distinguo.models.store import Progress, Store
-from distinguo.protocols import LLM, Embedder, Method, Retriever
+from distinguo.protocols import LLM, Embedder, Method, Retriever, TokenEmbedder
 from distinguo.trace import Json
 
 if TYPE_CHECKING:
@@ -212,13 +212,18 @@ class Components:
             "embedder", self._encoder_key(index_name), lambda: self._new_embedder(index_name)
         )
         index = self._index(index_name)
-        retriever = call(factory, written, path=path, given={Index: index, Embedder: embedder})
+        given: dict[object, object] = {Index: index, Embedder: embedder}
+        if TokenEmbedder in hints_of(factory).values():
+            given[TokenEmbedder] = self._once(
+                "tokens", self._encoder_key(index_name), lambda: self._new_token_embedder(index_name)
+            )
+        retriever = call(factory, written, path=path, given=given)
         return wrap_retriever(cast("Retriever", retriever), name=name)
 
     def _told_retriever(self, spec: object, path: str) -> object:
         name, written, index_name = self._retriever_spec(spec, path)
         factory = find("retriever", name, path=f"{path}.name")
-        told = described(factory, written, path=path, given={Index, Embedder})
+        told = described(factory, written, path=path, given={Index, Embedder, TokenEmbedder})
         index = self._index(index_name)
         return {"name": name, **told, "index": {**asdict(index.fingerprint), "corpus": _hash_of(index)}}
 
@@ -248,6 +253,17 @@ class Components:
         self._stack.push_async_callback(batched.aclose)
         embedder = NotedCuts(batched, encoding.tokeniser, encoding.limit) if encoding.limit else batched
         return Remembered(wrap_embedder(embedder, name="embed"))
+
+    def _new_token_embedder(self, name: str) -> TokenEmbedder:
+        encoder = self._encoding(name).tokens
+        if encoder is None:
+            raise ConfigError(
+                f"indexes.{name}.encoder: it gives no vectors of tokens, which late interaction needs; "
+                "take another retriever, or an embedded encoder"
+            )
+        batched = BatchedTokenEmbedder.of(encoder)
+        self._stack.push_async_callback(batched.aclose)
+        return batched
 
     def _encoding(self, index: str) -> Encoding:
         spec, path = self._index_settings(index).encoder, f"indexes.{index}.encoder"

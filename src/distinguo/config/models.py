@@ -14,7 +14,7 @@ from distinguo.config.places import located
 from distinguo.config.signatures import Within
 from distinguo.errors import ConfigError
 from distinguo.models.store import Progress, Store
-from distinguo.protocols import LLM, Encoder, Tokeniser
+from distinguo.protocols import LLM, Encoder, TokenEncoder, Tokeniser
 from distinguo.text.pieces import Pieces
 
 FRAME: Final = 2
@@ -36,11 +36,15 @@ class Model:
 @final
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoder, the tokens by which passages are measured, and how many it reads (0: unknown)."""
+    """An encoder, the tokens by which passages are measured, and how many it reads (0: unknown).
+
+    `tokens` gives their vectors; None: it tells of whole texts alone.
+    """
 
     encoder: Encoder
     tokeniser: Tokeniser
     limit: int = 0
+    tokens: TokenEncoder | None = None
 
 
 @final
@@ -98,7 +102,7 @@ def minilm(model: str, shelf: Shelf, max_tokens: Annotated[int, Within(FRAME + 1
     from distinguo.backends.embedding.minilm import MiniLM
 
     encoder = MiniLM(shelf.get(model), max_tokens=max_tokens)
-    return Encoding(encoder, encoder.tokeniser, max_tokens - FRAME)
+    return Encoding(encoder, encoder.tokeniser, max_tokens - FRAME, encoder)
 
 
 def sentence_transformers(model: str, shelf: Shelf, revision: str = "main") -> Encoding:

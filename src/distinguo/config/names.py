@@ -22,6 +22,7 @@ RETRIEVERS: Final = {
     "lexical": "distinguo.backends.index.retrievers:Lexical",
     "dense": "distinguo.backends.index.retrievers:Dense",
     "hybrid": "distinguo.backends.index.retrievers:Hybrid",
+    "late": "distinguo.backends.index.late:Late",
 }
 
 LLMS: Final = {
