@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WITH_MODELS = DISTINGUO_MODELS="$$($(BIN)/distinguo models where)"
 
-.PHONY: demo test check test-train models clean
+.PHONY: demo test check test-train baseline models clean
 
 demo: $(VENV)/base models            ## index the sample corpus and ask three questions
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
@@ -22,6 +22,10 @@ check: $(VENV)/dev                   ## lint, types, floors
 test-train: $(VENV)/train models     ## what needs torch
 	$(BIN)/distinguo models get all-minilm-l6-v2
 	$(WITH_MODELS) $(BIN)/python -m pytest -m train
+
+baseline: $(VENV)/dev models         ## docs/results/baseline.md: about an hour; broken off, it goes on
+	$(BIN)/distinguo grid docs/results/baseline.toml --out docs/results/baseline --omit-texts \
+		--page docs/results/baseline.md
 
 models: $(VENV)/base
 	$(BIN)/distinguo models get

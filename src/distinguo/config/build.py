@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
 
@@ -225,7 +224,7 @@ class Components:
         factory = find("retriever", name, path=f"{path}.name")
         told = described(factory, written, path=path, given={Index, Embedder, TokenEmbedder})
         index = self._index(index_name)
-        return {"name": name, **told, "index": {**asdict(index.fingerprint), "corpus": _hash_of(index)}}
+        return {"name": name, **told, "index": {**asdict(index.fingerprint), "corpus": index.corpus()}}
 
     def _retriever_spec(self, spec: object, path: str) -> tuple[str, Table, str]:
         """The entry of the table, its settings, and the index."""
@@ -293,14 +292,6 @@ class Components:
     def _closing(self, thing: Closing) -> Closing:
         self._stack.callback(thing.close)
         return thing
-
-
-def _hash_of(index: Index) -> str:
-    """What tells the documents of `index` from all others."""
-    whole = sha256()
-    for document, content in sorted(index.hashes().items()):
-        whole.update(document.encode() + content)
-    return whole.hexdigest()
 
 
 def find(kind: Kind, name: str, *, path: str) -> Callable[..., object]:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Self, final
@@ -196,6 +197,14 @@ class Index:
         """The documents' ids, and hashes of what they were when they were added (see `hash_of`)."""
         with self._turn:
             return self._truth.hashes()
+
+    def corpus(self) -> str:
+        """What tells the passages that can be found from those of every other index, wherever they lie."""
+        with self._turn:
+            contents = self._truth.contents()
+        return sha256(
+            "".join(f"{passage}\0{content}\n" for passage, content in contents).encode()
+        ).hexdigest()
 
     def sources(self) -> dict[str, str]:
         """Where the documents came from, by id."""

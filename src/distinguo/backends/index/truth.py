@@ -128,6 +128,11 @@ class Truth:
         """The hash of every document, by id."""
         return dict(cast("list[tuple[str, bytes]]", self._ask("SELECT id, hash FROM documents")))
 
+    def contents(self) -> list[tuple[str, str]]:
+        """The id of every passage, in order, and the hash of what is searched of it."""
+        sql = "SELECT id, content FROM passages ORDER BY id"
+        return cast("list[tuple[str, str]]", self._ask(sql))
+
     def field_names(self) -> list[str]:
         """The metadata fields of all documents, in order."""
         return [
