@@ -12,7 +12,7 @@ from typing import Final, cast, final
 
 from distinguo.cli.console import err, out, print_json, styled
 from distinguo.cli.running import questions_file
-from distinguo.datasets.folder import Folder, dangling, document_ids
+from distinguo.datasets.folder import Folder, dangling, document_ids, sampled
 from distinguo.datasets.qrels import read_qrels
 from distinguo.datasets.questions import read_questions
 from distinguo.errors import ConfigError, DataError
@@ -88,7 +88,7 @@ def _verdicts(
     for run in gather({_name(path, runs): ResultFile.read(path) for path in runs}):
         check_questions(run, known)
         is_same = run.header.get("questions") == whole
-        asked = _asked(run, examples) if is_same else known
+        asked = _asked(run, file, examples) if is_same else known
         gold = _gold([example for example in examples if example.question.id in asked], file, wishes)
         verdict = judge(run, gold, metrics=wishes.metrics, right_by=wishes.right_by, seed=SEED)
         other = () if is_same else ("it was run with another questions file than this",)
@@ -141,15 +141,25 @@ def _name(path: Path, runs: Sequence[Path]) -> str:
     return path.stem if sum(other.stem == path.stem for other in runs) == 1 else str(path)
 
 
-def _asked(run: Run, examples: Sequence[Example]) -> set[str]:
-    """The questions that the run was to answer, as the pieces of it say: shards, and a limit to each."""
+def _asked(run: Run, file: Path, examples: Sequence[Example]) -> set[str]:
+    """The questions that the run was to answer: of its set, in its shards, up to the limits that it had."""
+    ids = [example.question.id for example in _drawn(run, file, examples)]
     asked = set(run.rows)
     for piece in run.segments:
-        shard = Shard.of(str(piece.get("shard", "1/1")))
-        ids = [example.question.id for example in examples if example.question.id in shard]
-        limit = piece.get("limit")
-        asked.update(ids[:limit] if isinstance(limit, int) else ids)
+        shard, limit = Shard.of(str(piece.get("shard", "1/1"))), piece.get("limit")
+        of_shard = [id_ for id_ in ids if id_ in shard]
+        asked.update(of_shard[:limit] if isinstance(limit, int) else of_shard)
     return asked
+
+
+def _drawn(run: Run, file: Path, examples: Sequence[Example]) -> Sequence[Example]:
+    """The split and the sample that a run of a grid names."""
+    match run.header.get("set"):
+        case {"split": str(split), "sample": int(sample), "seed": int(seed)}:
+            found = read_questions(file, split=split)
+            return sampled(found, sample, seed=seed) if sample else found
+        case _:
+            return examples
 
 
 def _gold(examples: Sequence[Example], file: Path, wishes: Wishes) -> Gold:
@@ -162,8 +172,9 @@ def _gold(examples: Sequence[Example], file: Path, wishes: Wishes) -> Gold:
 def _baseline(name: str, verdicts: Sequence[Verdict]) -> Verdict | None:
     if not name:
         return None
+    wanted = (name, Path(name).name.removesuffix(".jsonl"))
     for verdict in verdicts:
-        if verdict.run.name in (name, Path(name).stem):
+        if verdict.run.name in wanted:
             return verdict
     raise ConfigError(
         f"no run {name!r} to compare with; there are {[verdict.run.name for verdict in verdicts]!r}"
