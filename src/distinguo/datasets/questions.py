@@ -75,7 +75,7 @@ def _example(fields: Fields) -> Example:
         case True:
             is_unjudged = not gold
         case None:
-            is_unjudged = not gold and (bool(gold_ids) or "answers" not in fields)
+            is_unjudged = not gold and (bool(gold_ids) or fields.get("answers") is None)
     question = Question(id_, text.strip(), choices, "choice" if choices else "short")
     return Example(question, gold, gold_ids, (*_tags(fields), *((UNJUDGED,) if is_unjudged else ())))
 
@@ -104,14 +104,14 @@ def _anywhere(fields: Fields, name: str) -> object:
 
 
 def _meta(fields: Fields) -> Fields:
-    meta: object = fields.get("meta") or {}
+    meta = _or(fields.get("meta"), {})
     if not isinstance(meta, dict):
         raise DataError(f"'meta' is {meta!r}; expected an object")
     return cast("Fields", meta)
 
 
 def _text(fields: Fields, name: str) -> str:
-    value = fields.get(name) or ""
+    value = _or(fields.get(name), "")
     if not isinstance(value, str):
         raise DataError(f"{name!r} is {value!r}; expected a text")
     return _unicode(value)
@@ -119,13 +119,18 @@ def _text(fields: Fields, name: str) -> str:
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
     """A list of texts, none of them empty; a field that is not there is an empty list."""
-    values: object = fields.get(name) or []
+    values = _or(fields.get(name), [])
     if not isinstance(values, list):
         raise DataError(f"{name!r} is {values!r}; expected a list of texts")
     for value in cast("list[object]", values):
         if not isinstance(value, str) or is_blank(value):
             raise DataError(f"{name!r} holds {value!r}; expected texts that are not empty")
     return tuple(map(_unicode, cast("list[str]", values)))
+
+
+def _or(value: object, otherwise: object) -> object:
+    """`otherwise` for null and for what is not there."""
+    return otherwise if value is None else value
 
 
 def _unicode(text: str) -> str:
