@@ -51,7 +51,7 @@ def test_ask_prints_the_answer_with_its_passage_and_keeps_a_trace(
 ) -> None:
     assert distinguo("ask", "When does the north gate open?") == 0
     printed = capsys.readouterr()
-    assert "[1] corpus/gates.md, Gates, characters 0–" in printed.out
+    assert "[1] corpus/gates.md, *Gates*" in printed.out
     assert "The north gate opens at seven." in printed.out
     assert distinguo("show", "last", "--json") == 0
     stored = json.loads(capsys.readouterr().out)

@@ -34,7 +34,7 @@ def test_a_folder_is_read_in_order_with_ids_relative_to_it(tmp_path: Path) -> No
     _write(tmp_path, b_dot_txt="bee", a__c_dot_md="# Sea\ntext", Z_dot_TXT="zed")
     documents = list(read(tmp_path))
     assert [d.id for d in documents if isinstance(d, Document)] == ["Z.TXT", "a/c.md", "b.txt"]
-    assert documents[2] == Document("b.txt", "bee", "b", str(tmp_path / "b.txt"))
+    assert documents[2] == Document("b.txt", "bee", "b", str(tmp_path / "b.txt"), stamp=documents[2].stamp)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_big_endian_utf16(tmp_path: Path) -> None:
     assert item.text == "天气"
 
 
-def test_another_encoding_is_reported_with_the_place(tmp_path: Path) -> None:
+def test_an_encoding_that_is_not_clear_is_reported_with_the_place(tmp_path: Path) -> None:
     item = _one(tmp_path, "a.txt", b"abc\x81def")
     assert isinstance(item, Skipped)
     assert "byte 3" in item.reason
@@ -65,13 +65,14 @@ def test_an_empty_file_is_reported(tmp_path: Path, content: bytes) -> None:
 
 
 def test_nothing_is_skipped_in_silence(tmp_path: Path) -> None:
-    _write(tmp_path, a_dot_pdf="%PDF", b_dot_txt="nul\0", _dot_git__config="x")
+    _write(tmp_path, a_dot_exe="x", b_dot_txt="\x01\x02\0", _dot_git__config="x")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "gone")
     skipped = {item.source: item.reason for item in read(tmp_path) if isinstance(item, Skipped)}
-    assert skipped.keys() == {"a.pdf", "b.txt", ".git", "loop", "dangling.txt"}
-    assert ".pdf" in skipped["a.pdf"]
-    assert ".md" in skipped["a.pdf"]
+    assert skipped.keys() == {"a.exe", "b.txt", ".git", "loop", "dangling.txt"}
+    assert ".exe" in skipped["a.exe"]
+    assert ".md" in skipped["a.exe"]
+    assert "binary" in skipped["b.txt"]
 
 
 def test_a_path_that_cannot_be_looked_at_is_an_error(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ endless token, every stretch of `STRETCH` characters counts as a token. Offsets 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, final
 
 from distinguo.errors import ConfigError
 from distinguo.protocols import Tokeniser
-from distinguo.records import Document, Passage
+from distinguo.records import Document, Passage, Section
 from distinguo.text.sentences import is_blank, sentences, trimmed
 
 STRETCH: Final = 20
@@ -50,7 +50,8 @@ class Chunking:
 def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple[Passage, ...]:
     """The passages of `document`, in order, named ``<document>#1``, ``#2``, …; none if it shows nothing.
 
-    Every character but whitespace lies in some passage. A token belongs to where it begins; a single
+    Every character but whitespace lies in some passage, whose heading and page are those of the section that
+    holds most of it. A token belongs to where it begins; a single
     character of more tokens than the limit is the one thing that can exceed it.
     """
     text = document.text
@@ -59,11 +60,11 @@ def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple
     tokens = _filled([start for start, _ in tokeniser.spans(text)], len(text))
     cuts = [*_cuts(text, tokens, chunking), len(text)]
     lengths = [_count(tokens, start, end) for start, end in pairwise(cuts)]
-    spans = (
+    spans = [
         span
         for first, last in windows(lengths, limit=chunking.tokens, overlap=chunking.overlap)
         for span in trimmed(text, cuts[first], cuts[last])
-    )
+    ]
     return tuple(
         Passage(
             id=f"{document.id}#{number}",
@@ -74,8 +75,12 @@ def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple
             start=start,
             end=end,
             meta=document.meta,
+            heading=section.heading,
+            page=section.page,
         )
-        for number, (start, end) in enumerate(spans, 1)
+        for number, ((start, end), section) in enumerate(
+            zip(spans, _sections(document, spans), strict=True), 1
+        )
     )
 
 
@@ -97,6 +102,17 @@ def windows(lengths: Sequence[int], *, limit: int, overlap: int) -> Iterator[tup
             while first > floor and size + lengths[first - 1] <= room:
                 first -= 1
                 size += lengths[first]
+
+
+def _sections(document: Document, spans: Iterable[tuple[int, int]]) -> Iterator[Section]:
+    """For each span the section that holds most of its characters; of equals, the first."""
+    sections = (Section(0), *document.sections)
+    starts = [section.start for section in sections]
+    for start, end in spans:
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, end)
+        borders = [start, *starts[first + 1 : last], end]
+        sizes = [two - one for one, two in pairwise(borders)]
+        yield sections[first + sizes.index(max(sizes))]
 
 
 def _filled(starts: Sequence[int], length: int) -> list[int]:

@@ -2,42 +2,79 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-import re
-from collections.abc import Callable, Iterator
+import logging
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from math import isfinite
+from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
+from distinguo.documents.encodings import is_binary
 from distinguo.documents.found import Read, Skipped, Unchanged, once, usable
 from distinguo.errors import DataError
-from distinguo.records import Document, Meta, Scalar
+from distinguo.records import Document
 
-_BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
+__all__ = ["READERS", "Read", "Skipped", "Unchanged", "once", "read", "read_bytes", "usable"]
+
+READERS: Final = {
+    ".txt": "plain:read",
+    ".md": "markdown:read",
+    ".markdown": "markdown:read",
+    ".html": "html:read",
+    ".htm": "html:read",
+    ".xhtml": "html:read",
+    ".pdf": "pdf:read",
+    ".docx": "docx:read",
+    ".csv": "csv:read",
+    ".tsv": "csv:read_tabs",
+    ".tex": "tex:read",
+    ".rst": "rst:read",
+    ".adoc": "asciidoc:read",
+    ".asciidoc": "asciidoc:read",
+    ".xml": "xml:read",
+    ".eml": "eml:read",
+    ".jsonl": "jsonl:read",
+}
+"""The readers in `distinguo.documents.formats`, by the ending of the names of their files."""
+
+VERSION: Final = "1"
+"""Of all readers: raised when one of them comes to read otherwise, so that all files are read again."""
+
+LARGEST: Final = 512_000_000
+"""Most bytes of a file that is read as a whole; JSON Lines may be of any length."""
+
+_MANY: Final = frozenset({".jsonl"})  # kinds whose files hold many documents
+_MAGIC: Final = (  # how files of a kind begin; the suffixes that may begin so
+    (b"%PDF-", "a PDF file", {".pdf"}),
+    (b"PK\x03\x04", "a zip archive (as Office files are)", {".docx"}),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file that is encrypted, or of before 2007", set[str]()),
+    (b"{\\rtf", "an RTF file", set[str]()),
+    (b"\x1f\x8b\x08", "a gzip archive", set[str]()),
+    (b"\x89PNG\r\n", "a PNG picture", set[str]()),
+    (b"\xff\xd8\xff", "a JPEG picture", set[str]()),
+    (b"GIF8", "a GIF picture", set[str]()),
+    (b"SQLite format 3\0", "an SQLite database", set[str]()),
 )
-_HEADING: Final = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(\S.*)$|^ {0,3}(\S.*)\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
-)
-_FENCED: Final = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-__all__ = ["Read", "Skipped", "Unchanged", "once", "read", "usable"]
+_LOGGERS: Final = ("pypdf", "trafilatura", "pylatexenc", "docutils", "htmldate", "courlan")
 
-_TOO_LARGE: Final = 2**63  # for the index, and for every other reader of JSON
-_FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_log: Final = logging.getLogger(__name__)
+
+_Reader = Callable[[bytes, str], Iterator[Read]]
 
 
-def read(path: Path) -> Iterator[Read]:
+def read(
+    path: Path, *, unchanged: Callable[[str, str], str | None] = lambda source, stamp: None
+) -> Iterator[Read]:
     """The documents of a file, or of a folder and all below it in the order of their paths.
 
     Ids are those that a file gives, else paths relative to `path`; an id met before is skipped. Sources of
     documents are absolute, those of what is skipped are relative to `path`. What cannot be read is reported
-    as `Skipped` and never fatal. Raises `DataError` if there is nothing at `path`, or it cannot be looked at.
+    as `Skipped` and never fatal. A file of one document is not parsed where ``unchanged(source, stamp)``
+    gives the id of the document that is known to have come from it. Raises `DataError` if there is nothing
+    at `path`, or it cannot be looked at.
     """
     try:
         is_there, is_folder = path.exists(), path.is_dir()
@@ -46,15 +83,34 @@ def read(path: Path) -> Iterator[Read]:
     if not is_there:
         raise DataError(f"nothing to read at {str(path)!r}: no such file or folder")
     root = path if is_folder else path.parent
-    found = _folder(path, root) if is_folder else _file(path, root)
-    return once(_placed(item, root.absolute()) for item in found)
+    files = _folder(path, root) if is_folder else iter([path])
+    return once(
+        item
+        for file in files
+        for item in ([file] if isinstance(file, Skipped) else _file(file, root, unchanged))
+    )
 
 
-def _placed(item: Read, root: Path) -> Read:
-    return replace(item, source=str(root / item.source)) if isinstance(item, Document) else item
+def read_bytes(content: bytes, name: str, *, kind: str, source: str) -> Iterator[Read]:
+    """The documents of a file's `content`, as `read` gives them.
+
+    `kind` is the ending that its name would have, such as ".html", and `name` the id of its document.
+    """
+    stamp = _stamp(content, kind)
+    if (reason := _contradiction(content, kind)) is not None:
+        yield Skipped(name, reason)
+        return
+    for item in _parsed(content, name, kind):
+        match item:
+            case Document() if kind in _MANY:
+                yield replace(item, source=f"{source}{item.source.removeprefix(name)}")
+            case Document():
+                yield replace(item, source=source, stamp=stamp)
+            case _:
+                yield item
 
 
-def _folder(folder: Path, root: Path) -> Iterator[Read]:
+def _folder(folder: Path, root: Path) -> Iterator[Path | Skipped]:
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
     except OSError as error:
@@ -69,142 +125,100 @@ def _folder(folder: Path, root: Path) -> Iterator[Read]:
         if entry.name.startswith("."):
             yield Skipped(_name(entry, root), "hidden")
         elif not is_folder:
-            yield from _file(entry, root)
+            yield entry
         elif entry.is_symlink():
             yield Skipped(_name(entry, root), "a link to a folder; read that folder itself")
         else:
             yield from _folder(entry, root)
 
 
-def _file(path: Path, root: Path) -> Iterator[Read]:
-    name, readers = _name(path, root), _readers()
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        yield Skipped(
-            name, f"no reader for {path.suffix!r} files; there are readers for {', '.join(readers)}"
-        )
-        return
+def _file(path: Path, root: Path, unchanged: Callable[[str, str], str | None]) -> Iterator[Read]:
+    name, source, kind = _name(path, root), str(path.absolute()), path.suffix.lower()
     try:
         if not path.is_file():
             yield Skipped(name, "neither a file nor a folder, or a link to nothing")
-            return
-        yield from map(usable, reader(path, name))
+        elif kind not in READERS:
+            yield Skipped(name, _no_reader(path))
+        elif kind in _MANY:
+            yield from _many(path, name, source)
+        elif (size := path.stat().st_size) > LARGEST:
+            yield Skipped(name, f"{size:,} bytes; expected at most {LARGEST:,}: split it")
+        else:
+            content = path.read_bytes()
+            known = unchanged(source, _stamp(content, kind))
+            if known is not None:
+                yield Unchanged(source, known)
+            else:
+                yield from read_bytes(content, name, kind=kind, source=source)
     except OSError as error:
         yield Skipped(name, f"unreadable: {error.strerror}")
     except DataError as error:
         yield Skipped(name, str(error))
 
 
-def _readers() -> dict[str, Callable[[Path, str], Iterator[Read]]]:
-    return {".txt": _text, ".md": _markdown, ".markdown": _markdown, ".jsonl": _jsonl}
+def _many(path: Path, name: str, source: str) -> Iterator[Read]:
+    """A file of many documents, read line by line: it may be larger than the memory."""
+    from distinguo.documents.formats import jsonl
 
-
-def _text(path: Path, name: str) -> Iterator[Document]:
-    content = path.read_bytes()
-    text = _decode(content, _encoding(content)).replace("\r\n", "\n").replace("\r", "\n")
-    yield Document(id=name, text=text, title=path.stem, source=name)
-
-
-def _markdown(path: Path, name: str) -> Iterator[Document]:
-    for document in _text(path, name):
-        headings = _HEADING.finditer(_FENCED.sub("", _FRONT_MATTER.sub("", document.text)))
-        titles = (_unclosed(heading[1]) if heading[1] else heading[2].strip() for heading in headings)
-        yield replace(document, title=next(filter(None, titles), document.title))
-
-
-def _unclosed(heading: str) -> str:
-    """`heading` without the number signs that may close it; those of "C#" belong to the word."""
-    bare = heading.rstrip().rstrip("#")
-    return bare.strip() if not bare or bare[-1] in " \t" else heading.strip()
-
-
-def _jsonl(path: Path, name: str) -> Iterator[Read]:
-    """One JSON object a line: `_id` or `id`, `title`, `text`, `metadata` or `meta`."""
-    for number, line in enumerate(_lines(path), 1):
-        source = f"{name}:{number}"
-        try:
-            text = _decode(line, "utf-8")
-            if text.strip():
-                yield _record(text, source)
-        except DataError as error:
-            yield Skipped(source, str(error))
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Lines in UTF-8. That is read line by line, so that a bad one spoils no other; the rest as a whole."""
     with path.open("rb") as file:
-        encoding = _encoding(file.read(4))
+        if (reason := _contradiction(file.read(1024), path.suffix.lower())) is not None:
+            yield Skipped(name, reason)
+            return
         file.seek(0)
-        if encoding == "utf-8":
-            yield from file
-        elif encoding == "utf-8-sig":
-            yield file.readline().removeprefix(codecs.BOM_UTF8)
-            yield from file
-        else:
-            yield from _decode(file.read(), encoding).encode().split(b"\n")
+        for item in map(usable, jsonl.rows(file, name)):
+            is_document = isinstance(item, Document)
+            yield replace(item, source=f"{source}{item.source.removeprefix(name)}") if is_document else item
 
 
-def _record(line: str, source: str) -> Document:
+def _parsed(content: bytes, name: str, kind: str) -> list[Read]:
+    """What the reader of `kind` makes of `content`; whatever a parser raises is a reason."""
+    module, _, function = READERS[kind].partition(":")
+    reader = cast("_Reader", getattr(import_module(f"distinguo.documents.formats.{module}"), function))
     try:
-        row: object = json.loads(line, parse_constant=_refuse, parse_int=_whole, parse_float=_finite)
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}") from error
-    except RecursionError as error:
-        raise DataError("not readable: JSON nested too deeply") from error
-    if not isinstance(row, dict):
-        raise DataError("not a JSON object")
-    fields = cast("dict[str, object]", row)
-    id_ = fields.get("_id", fields.get("id"))
-    if not isinstance(id_, str | int) or isinstance(id_, bool) or id_ == "":
-        raise DataError(f"'_id' or 'id' is {id_!r}; expected a text or a number")
-    text, title = fields.get("text"), fields.get("title") or ""
-    if not isinstance(text, str) or not isinstance(title, str):
-        raise DataError("'text' and 'title' must be texts, and 'text' must be there")
-    meta: object = fields.get("metadata", fields.get("meta")) or {}
-    if not isinstance(meta, dict):
-        raise DataError(f"'metadata' is {meta!r}; expected an object")
-    return Document(str(id_), text, title, source, _meta(cast("dict[str, object]", meta)))
+        with _quiet():
+            return [usable(item) for item in reader(content, name)]
+    except DataError as error:
+        return [Skipped(name, str(error))]
+    except Exception as error:  # one file that breaks its parser stops no run
+        _log.info("the reader of %s failed on %r", kind, name, exc_info=True)
+        return [Skipped(name, f"damaged, or not a {kind} file ({type(error).__name__}: {error!s:.200})")]
 
 
-def _meta(fields: dict[str, object]) -> Meta:
-    """Scalars as they are, lists and objects as JSON text, nulls left out."""
-    return tuple(
-        (field, value if isinstance(value, Scalar) else json.dumps(value, ensure_ascii=False))
-        for field, value in sorted(fields.items())
-        if value is not None
-    )
-
-
-def _whole(digits: str) -> int:
-    number = int(digits)
-    if abs(number) >= _TOO_LARGE:
-        raise ValueError(f"the number {digits[:20]}… is too large")
-    return number
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise ValueError(f"the number {digits[:20]} is too large")
-    return number
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _encoding(content: bytes) -> str:
-    return next((encoding for bom, encoding in _BOMS if content.startswith(bom)), "utf-8")
-
-
-def _decode(content: bytes, encoding: str) -> str:
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Parsers warn of what they put up with; who listens to their loggers still hears it."""
+    handler = logging.NullHandler()
+    for name in _LOGGERS:
+        logging.getLogger(name).addHandler(handler)
     try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"not valid {encoding.removesuffix('-sig').upper()} at byte {error.start}; "
-            "expected UTF-8, or UTF-16 or UTF-32 with a byte-order mark"
-        ) from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name in _LOGGERS:
+            logging.getLogger(name).removeHandler(handler)
+
+
+def _contradiction(content: bytes, kind: str) -> str | None:
+    """Why `content` is not of the `kind` that its name says; None if nothing speaks against it."""
+    for magic, what, kinds in _MAGIC:
+        if content.startswith(magic) and kind not in kinds:
+            return f"{what}, though its name ends in {kind!r}"
+    if kind == ".pdf" and b"%PDF-" not in content[:1024]:
+        return "not a PDF file, though its name says so"
+    return None
+
+
+def _no_reader(path: Path) -> str:
+    kind = f"{path.suffix!r} files" if path.suffix else "files without an ending"
+    with path.open("rb") as file:
+        what = "binary, and " if is_binary(file.read(4096)) else ""
+    return f"{what}no reader for {kind}; there are readers for {', '.join(READERS)}"
+
+
+def _stamp(content: bytes, kind: str) -> str:
+    made = f"{READERS[kind]} {VERSION}\n".encode()
+    return blake2b(content, digest_size=16, key=made).hexdigest()
 
 
 def _name(path: Path, root: Path) -> str:

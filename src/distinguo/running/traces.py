@@ -104,6 +104,8 @@ def _evidence(evidence: tuple[Evidence, ...], cited: tuple[str, ...]) -> list[Js
             "passage": item.passage.id,
             "title": item.passage.title,
             "source": item.passage.source,
+            "heading": item.passage.heading,
+            "page": item.passage.page,
             "start": item.passage.start,
             "end": item.passage.end,
             "text": item.passage.text,

@@ -1,0 +1,55 @@
+"""E-mail: who wrote what to whom, and the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.errors import MessageError
+from email.message import EmailMessage
+
+from distinguo.documents.drafting import Draft, line
+from distinguo.documents.encodings import decoded
+from distinguo.documents.found import Skipped
+from distinguo.records import Document
+
+
+def read(content: bytes, name: str) -> Iterator[Document | Skipped]:
+    """The message under its subject; its text rather than its page, and its attachments as skipped."""
+    message = message_from_bytes(content, policy=policy.default)
+    draft = Draft()
+    for header in ("From", "To", "Cc", "Date", "Subject"):
+        if value := _header(message, header):
+            draft.write(f"{header}: {value}", "\n")
+    _write_body(draft, message)
+    yield draft.document(name, _header(message, "Subject"))
+    for part in message.walk():
+        if part.get_content_disposition() == "attachment" or part.get_filename():
+            title = line(part.get_filename() or part.get_content_type())
+            yield Skipped(f"{name}: {title}", "an attachment; save it as a file of its own to read it")
+
+
+def _write_body(draft: Draft, message: EmailMessage) -> None:
+    texts = {kind: _text(message, kind) for kind in ("plain", "html")}
+    if texts["plain"].strip():
+        draft.write(texts["plain"])
+    elif texts["html"].strip():
+        from distinguo.documents.formats import html
+
+        page = html.tree(texts["html"])
+        if page is not None:
+            html.write_page(draft, page)
+
+
+def _text(message: EmailMessage, kind: str) -> str:
+    part = message.get_body(preferencelist=(kind,))
+    payload = part.get_payload(decode=True) if part is not None else None
+    if part is None or not isinstance(payload, bytes):
+        return ""
+    return decoded(payload, part.get_content_charset() or "")
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return line(str(message[name] or ""))
+    except (MessageError, ValueError, LookupError, AttributeError, IndexError):  # malformed beyond reading
+        return ""
