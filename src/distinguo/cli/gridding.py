@@ -52,6 +52,8 @@ def run_grid(file: Path, folder: Path, only: Sequence[str], *, wishes: Wishes, p
         except KeyboardInterrupt:
             err().print(f"interrupted; what has ended is in {str(folder)!r}: {AGAIN}")
             raise
+    if page is not None:
+        _write_page(grid, folder, page)
     left = [cell.name for cell in chosen if cell.name not in tallies or tallies[cell.name].left]
     if left:
         complain(f"{len(left)} of {len(chosen)} cells are not at their end ({', '.join(left)}); {AGAIN}")
@@ -81,9 +83,7 @@ class _Task:
             "seed": chosen.seed,
         }
         with (
-            ResultFile.open(
-                _file(self.folder, cell), {**header, "set": drawn}, segment=segment(source)
-            ) as kept,
+            ResultFile.open(_file(self.folder, cell), {**header, "set": drawn}) as kept,
             live(cell.name) as show,
         ):
             habits = Habits(
@@ -93,7 +93,9 @@ class _Task:
                 keeper(self.made.places.traces) if self.wishes.with_traces else None,
                 show,
             )
-            tally = self.runner.run(run(self.made.method_of(written), asked, kept, habits))
+            tally = self.runner.run(
+                run(self.made.method_of(written), asked, kept, segment=segment(source), habits=habits)
+            )
         seconds = time.monotonic() - began
         out().print(
             styled(f"{cell.name}: {tally.total:,} questions: {counts(tally)}; {cost(tally, seconds)}")
@@ -149,6 +151,20 @@ def _questions(chosen: SetSettings) -> list[Question]:
         split=chosen.split, sample=chosen.sample or None, seed=chosen.seed
     )
     return [example.question for example in examples]
+
+
+def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
+    """Score the result files that are there: one page, or one for each of several questions files."""
+    from distinguo.cli.scoring import Wishes as Shown
+    from distinguo.cli.scoring import score
+
+    by_data: dict[str, list[Path]] = {}
+    for cell in grid.cells:
+        if (file := _file(folder, cell)).exists():
+            by_data.setdefault(grid.sets[cell.set].data, []).append(file)
+    for data, files in by_data.items():
+        path = page if len(by_data) == 1 else page.with_stem(f"{page.stem}-{Path(data).name}")
+        score(files, data, Shown(title=grid.name.capitalize(), page=path))
 
 
 def _written(cell: Cell) -> dict[str, object]:

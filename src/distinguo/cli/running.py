@@ -59,7 +59,7 @@ def run_questions(
         written = made.table(method)
         chosen, header = made.method_of(written), fingerprint(made.told(written), file)
         piece = segment(file, shard=f"{wishes.shard.number}/{wishes.shard.count}", limit=wishes.limit)
-        with ResultFile.open(results, header, segment=piece) as kept, live(results.name) as show:
+        with ResultFile.open(results, header) as kept, live(results.name) as show:
             habits = Habits(
                 wishes.at_once,
                 wishes.retry_failed,
@@ -68,7 +68,7 @@ def run_questions(
                 show,
             )
             try:
-                tally = runner.run(run(chosen, asked, kept, habits))
+                tally = runner.run(run(chosen, asked, kept, segment=piece, habits=habits))
             except KeyboardInterrupt:
                 done = sum(one.id in kept.rows for one in asked)
                 err().print(f"interrupted; {done:,} of {len(asked):,} questions are done: {AGAIN}")

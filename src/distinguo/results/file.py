@@ -62,13 +62,8 @@ class ResultFile:
             raise DataError(f"cannot read the results {str(path)!r}: {error.strerror}") from error
 
     @classmethod
-    def open(cls, path: Path, header: Mapping[str, Json], *, segment: Mapping[str, Json]) -> Self:
-        """The file at `path`, to append to; a new one where there is none.
-
-        Args:
-            path: where it is or will be.
-            header: the fingerprint of the run.
-            segment: when and where this piece of the run begins.
+    def open(cls, path: Path, header: Mapping[str, Json]) -> Self:
+        """The file at `path`, to append to; a new one where there is none. `header` is the run's fingerprint.
 
         Raises:
             MismatchError: the file is of another run; the first part that differs is named.
@@ -81,12 +76,10 @@ class ResultFile:
             raise _unwritable(path, error) from error
         try:
             _lock(file, path)
-            held = cls._continued(path, file, {"format": FORMAT, **header})
-            held._write({"segment": dict(segment)})
+            return cls._continued(path, file, {"format": FORMAT, **header})
         except BaseException:
             os.close(file)
             raise
-        return held
 
     @classmethod
     def _continued(cls, path: Path, file: int, header: Fields) -> Self:
@@ -109,6 +102,10 @@ class ResultFile:
         held = cls(path, file, {row.id: row for row in found.rows}, size)
         held._cut()
         return held
+
+    def begin(self, segment: Mapping[str, Json]) -> None:
+        """Note when and where a piece of the run begins. Raises `DataError`."""
+        self._write({"segment": dict(segment)})
 
     def append(self, row: Row) -> None:
         """Add `row`; on return it outlives the process. Raises `DataError`, and then nothing was added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -14,7 +14,7 @@ from distinguo.results.file import ResultFile
 from distinguo.results.rows import Row
 from distinguo.running.many import AT_ONCE, put_all
 from distinguo.running.rows import row_of
-from distinguo.trace import Trace
+from distinguo.trace import Json, Trace
 
 ENDED_BADLY: Final[frozenset[State]] = frozenset({"unreadable", "failed"})
 
@@ -75,12 +75,18 @@ class Habits:
 
 
 async def run(
-    method: Method, questions: Iterable[Question], results: ResultFile, habits: Habits | None = None
+    method: Method,
+    questions: Iterable[Question],
+    results: ResultFile,
+    *,
+    segment: Mapping[str, Json],
+    habits: Habits | None = None,
 ) -> Tally:
     """Put those of `questions` that have no row yet to `method`; each row is in the file when it ends.
 
-    When a budget is used up, no further question is begun, and those that met its end get no row: the same
-    call, with more to spend, goes on there.
+    `segment` says when and where; where nothing is left to ask, the file stays as it is. When a budget is used
+    up, no further question is begun, and those that met its end get no row: the same call, with more to
+    spend, goes on there.
     """
     habits = habits or Habits()
     asked = tuple(questions)
@@ -106,7 +112,9 @@ async def run(
         tally.add(row)
         habits.on_row(tally)
 
-    await put_all(method, waiting(), at_once=habits.at_once, on_end=end)
+    if tally.left:
+        results.begin(segment)
+        await put_all(method, waiting(), at_once=habits.at_once, on_end=end)
     return tally
 
 
