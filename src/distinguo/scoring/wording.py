@@ -27,7 +27,7 @@ def normalised(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept = "".join(character for character in folded if not _is_dropped(character))
-    words = kept.split()
+    words = unicodedata.normalize("NFKC", kept).split()  # what stood apart may have come together
     return " ".join([word for word in words if word not in _ARTICLES] or words)
 
 
