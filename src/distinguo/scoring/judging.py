@@ -119,8 +119,8 @@ def judge(run: Run, gold: Gold, *, metrics: Sequence[str] = (), right_by: str, s
     Args:
         run: what is judged; its rows of questions that are not in `gold` are left aside.
         gold: the questions that the run was to answer; one without a row counts as 0, and is told.
-        metrics: names of answer metrics and of measures of retrieval; none: all answer metrics if the run
-            has answers, and `RETRIEVAL_MEASURES` if it has evidence.
+        metrics: names of answer metrics and of measures of retrieval; none: all answer metrics, but of a
+            search alone, and `RETRIEVAL_MEASURES` if it has evidence.
         right_by: the answer metric that tells right from wrong answers in the outcome counts.
         seed: of the bootstrap.
 
@@ -128,19 +128,21 @@ def judge(run: Run, gold: Gold, *, metrics: Sequence[str] = (), right_by: str, s
         ConfigError: a metric is unknown, or `ir_measures` is missing.
     """
     rows = {example.question.id: run.rows.get(example.question.id) for example in gold.examples}
-    missing = tuple(id_ for id_, row in rows.items() if row is None)
+    there = [row for row in rows.values() if row]
     endings: dict[str, Ending] = {
-        example.question.id: ending(example, rows[example.question.id], right_by=right_by)
+        example.question.id: ending(
+            example, rows[example.question.id], right_by="" if _is_search(there) else right_by
+        )
         for example in gold.examples
     }
-    wanted, notes = _wanted(metrics, [row for row in rows.values() if row], gold)
+    wanted, notes = _wanted(metrics, there, gold)
     values = _values(wanted, gold, rows)
     return Verdict(
         run=run,
         outcomes=outcomes(gold.examples, endings),
         figures=tuple(_figure(name, values[name], rows, seed=seed) for name in wanted),
-        cost=_cost([row for row in rows.values() if row]),
-        missing=missing,
+        cost=_cost(there),
+        missing=tuple(id_ for id_, row in rows.items() if row is None),
         notes=tuple(notes),
     )
 
@@ -195,10 +197,10 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
     notes: list[str] = []
     wanted = list(dict.fromkeys(metrics))
     if not wanted and any(example.gold for example in gold.examples):
-        if any(row.answer for row in rows):
-            wanted += ANSWER_METRICS
+        if _is_search(rows):
+            notes.append("it answers with evidence alone: metrics of answers are left out")
         else:
-            notes.append("no row has an answer's text: metrics of answers are left out")
+            wanted += ANSWER_METRICS
     if not metrics and any(gold.grades.values()):
         if any(row.evidence for row in rows):
             wanted += RETRIEVAL_MEASURES
@@ -209,6 +211,12 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
     if shallow:
         notes.append(f"no ranking has more than {deepest} documents; {', '.join(shallow)} looked for more")
     return wanted, notes
+
+
+def _is_search(rows: Sequence[Row]) -> bool:
+    """Whether nothing but evidence was given for an answer, as the method `retrieve` does."""
+    answered = [row.answer for row in rows if row.state == "answered"]
+    return bool(answered) and not any(answered)
 
 
 def _values(

@@ -76,21 +76,23 @@ def answer_value(metric: str, example: Example, row: Row | None) -> Value:
 
 
 def ending(example: Example, row: Row | None, *, right_by: str) -> Ending:
-    """How a question ended; an answer is right if the metric `right_by` gives 1."""
+    """How a question ended; an answer is right if the metric `right_by` gives 1.
+
+    Without a metric nobody knows what is right.
+    """
     if row is None:
         return "missing"
-    match row.state:
-        case "unreadable" | "failed":
-            return row.state
-        case "abstained" if asks_for_silence(example):
-            return "abstained_right"
-        case "answered" if asks_for_silence(example):
-            return "answered_wrong"
-        case _:
-            value = answer_value(right_by, example, row)
+    if row.state in ("unreadable", "failed"):
+        return row.state
+    is_silent = row.state == "abstained"
+    if not right_by:
+        return "unjudged"
+    if asks_for_silence(example):
+        return "abstained_right" if is_silent else "answered_wrong"
+    value = answer_value(right_by, example, row)
     if isinstance(value, Undefined):
         return "unjudged"
-    if row.state == "abstained":
+    if is_silent:
         return "abstained_wrong"
     return "answered_right" if value >= 1 else "answered_wrong"
 

@@ -72,10 +72,10 @@ def retrieval_values(
     kept = {id_: _judged(id_, judged, ignore_self=ignore_self) for id_, judged in grades.items()}
     relevant = {id_: judged for id_, judged in kept.items() if judged}
     values: dict[str, dict[str, Value]] = {name: dict.fromkeys(grades, NO_GOLD) for name in measures}
+    if not (measures and relevant):
+        return values
     library = _library(measures)
     known: dict[Measure, str] = {library.parse_measure(_library_name(name)): name for name in measures}
-    if not relevant:
-        return values
     qrels = [
         library.Qrel(id_, document, grade)
         for id_, judged in relevant.items()
