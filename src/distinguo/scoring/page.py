@@ -145,7 +145,9 @@ def _figures(
     rows: list[list[str]] = []
     for verdict in verdicts:
         means = [(figure, chosen(figure)) for name in names if (figure := verdict.figure(name))]
-        n = max((mean.n for _, mean in means), default=0)
+        if not means:
+            continue
+        n = max(mean.n for _, mean in means)
         cells = {
             figure.name: told(mean.value)
             + (f" ({told(figure.interval)})" if with_intervals and mean.n else "")
