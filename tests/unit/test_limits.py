@@ -60,7 +60,7 @@ async def test_tokens_are_counted_and_capped():
     for number in range(3):
         await call(number)
     assert (budget.calls, budget.tokens) == (3, 30)
-    with pytest.raises(BudgetError, match=r"25 model tokens is used up \(30 spent\).*max_tokens"):
+    with pytest.raises(BudgetError, match=r"25 model tokens is used up \(30 spent\).*--max-cost"):
         await call(3)
 
 

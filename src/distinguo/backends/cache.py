@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar, final
+from typing import Final, Generic, Protocol, TypeVar, final
 
 from distinguo.errors import ConfigError, DataError, DistinguoError, MismatchError
 from distinguo.private import make_folder
@@ -66,7 +66,7 @@ class CallCache:
             ConfigError: the folder cannot be written.
             DataError: the file is damaged or not a cache, or the disk is full.
         """
-        self.path = folder / FILE_NAME
+        self.path: Final = folder / FILE_NAME
         self._now = now
         self._lock = threading.Lock()
         with _translated(self.path):
@@ -82,6 +82,11 @@ class CallCache:
         """Keep `text` under `key`; on return it is safe on the disk. Raises `DataError`."""
         with self._using() as database:
             database.execute("INSERT OR IGNORE INTO calls VALUES (?, ?, ?)", (key, text, self._now()))
+
+    def replace(self, key: str, text: str) -> None:
+        """Keep `text` under `key`, in place of what is there. Raises `DataError`."""
+        with self._using() as database:
+            database.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", (key, text, self._now()))
 
     def info(self) -> CacheInfo:
         """How much is kept."""
@@ -113,6 +118,45 @@ class CallCache:
             yield self._database
 
 
+class Replies(Protocol):
+    """Where texts are found by key, and kept."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    def get(self, key: str) -> str | None:
+        """The text under `key`."""
+        ...
+
+    def put(self, key: str, text: str) -> None:
+        """Keep `text` under `key`."""
+        ...
+
+
+@final
+class Renewed:
+    """A cache as if it were empty: what is asked through it takes the place of what was kept."""
+
+    def __init__(self, cache: CallCache) -> None:
+        self._cache, self._asked = cache, set[str]()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._cache.path
+
+    def get(self, key: str) -> str | None:
+        """The text under `key`, if it was put there through this. Raises `DataError`."""
+        return self._cache.get(key) if key in self._asked else None
+
+    def put(self, key: str, text: str) -> None:
+        """Keep `text` under `key`, in place of what is there. Raises `DataError`."""
+        self._cache.replace(key, text)
+        self._asked.add(key)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Form(Generic[Request, Result]):
@@ -139,7 +183,7 @@ class _Flight(Generic[Result]):
 
 
 def cached(
-    call: Callable[[Request], Awaitable[Result]], cache: CallCache, form: Form[Request, Result]
+    call: Callable[[Request], Awaitable[Result]], cache: Replies, form: Form[Request, Result]
 ) -> Callable[[Request], Awaitable[Result]]:
     """`call`, made once for equal requests: now, in other processes and on other days.
 
@@ -204,7 +248,7 @@ def _read(text: str, form: Form[Request, Result], path: Path) -> Result:
         ) from error
 
 
-async def _find(cache: CallCache, key: str) -> str | None:
+async def _find(cache: Replies, key: str) -> str | None:
     try:
         return await asyncio.to_thread(cache.get, key)
     except DistinguoError as error:
@@ -213,7 +257,7 @@ async def _find(cache: CallCache, key: str) -> str | None:
         return None
 
 
-async def _keep(cache: CallCache, key: str, text: str) -> None:
+async def _keep(cache: Replies, key: str, text: str) -> None:
     try:
         await asyncio.to_thread(cache.put, key, text)
     except DistinguoError as error:

@@ -40,7 +40,7 @@ class Budget:
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             raise BudgetError(
                 f"the run's limit of {self.max_tokens} model tokens is used up ({self.tokens} spent); "
-                "raise max_tokens"
+                "raise it with --max-cost"
             )
         self.calls += 1
 

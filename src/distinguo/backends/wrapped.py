@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
-from distinguo.backends.cache import CallCache, Form, cached
+from distinguo.backends.cache import Form, Replies, cached
 from distinguo.backends.limits import Budget, limited
 from distinguo.backends.retry import PATIENT, Patience, retrying
 from distinguo.backends.traced import traced
@@ -52,7 +52,7 @@ def wrap_llm(
     *,
     model: str,
     budget: Budget,
-    cache: CallCache | None = None,
+    cache: Replies | None = None,
     in_flight: int = 64,
     patience: Patience = PATIENT,
 ) -> LLM:

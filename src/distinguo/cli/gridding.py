@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import final
 
 from distinguo.cli.console import complain, err, out, progress, styled
-from distinguo.cli.live import counts, live
-from distinguo.cli.running import AGAIN, Wishes, cost, keeper, set_folder
+from distinguo.cli.live import counts
+from distinguo.cli.running import AGAIN, Wishes, bring_to_end, cost, set_folder
 from distinguo.cli.setting_up import opened, places
 from distinguo.config.build import Components
 from distinguo.config.fingerprint import fingerprint, segment
@@ -24,7 +24,7 @@ from distinguo.indexing.build import build
 from distinguo.records import Question
 from distinguo.results.file import ResultFile
 from distinguo.running.grid import Cell, sweep
-from distinguo.running.run import Habits, Tally, run
+from distinguo.running.run import Tally
 from distinguo.trace import Json
 
 
@@ -82,19 +82,9 @@ class _Task:
             "sample": chosen.sample,
             "seed": chosen.seed,
         }
-        with (
-            ResultFile.open(_file(self.folder, cell), {**header, "set": drawn}) as kept,
-            live(cell.name) as show,
-        ):
-            habits = Habits(
-                self.wishes.at_once,
-                self.wishes.retry_failed,
-                self.wishes.with_texts,
-                keeper(self.made.places.traces) if self.wishes.with_traces else None,
-                show,
-            )
-            tally = self.runner.run(
-                run(self.made.method_of(written), asked, kept, segment=segment(source), habits=habits)
+        with ResultFile.open(_file(self.folder, cell), {**header, "set": drawn}) as kept:
+            tally = bring_to_end(
+                self.made, self.runner, written, asked, kept, segment=segment(source), wishes=self.wishes
             )
         seconds = time.monotonic() - began
         out().print(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Final, final, get_args
 from distinguo.cli.console import complain, err, out, print_json, styled
 from distinguo.cli.live import counts, live
 from distinguo.cli.setting_up import components, places
+from distinguo.config.build import Components
 from distinguo.config.fingerprint import fingerprint, segment
+from distinguo.config.signatures import Table
 from distinguo.datasets.folder import Folder, find_folder
 from distinguo.datasets.questions import read_questions
 from distinguo.errors import ConfigError, DataError
-from distinguo.records import Result, State
+from distinguo.records import Question, Result, State
 from distinguo.results.file import ResultFile
 from distinguo.running.run import Habits, Tally, run
 from distinguo.running.shards import WHOLE, Shard
@@ -57,24 +60,43 @@ def run_questions(
     began = time.monotonic()
     with components(config, max_calls=max_calls, max_tokens=max_tokens) as (made, runner):
         written = made.table(method)
-        chosen, header = made.method_of(written), fingerprint(made.told(written), file)
+        made.method_of(written)  # what is wrong with it is told before the file is touched
+        header = fingerprint(made.told(written), file)
         piece = segment(file, shard=f"{wishes.shard.number}/{wishes.shard.count}", limit=wishes.limit)
-        with ResultFile.open(results, header) as kept, live(results.name) as show:
-            habits = Habits(
-                wishes.at_once,
-                wishes.retry_failed,
-                wishes.with_texts,
-                keeper(made.places.traces) if wishes.with_traces else None,
-                show,
-            )
+        with ResultFile.open(results, header) as kept:
             try:
-                tally = runner.run(run(chosen, asked, kept, segment=piece, habits=habits))
+                tally = bring_to_end(made, runner, written, asked, kept, segment=piece, wishes=wishes)
             except KeyboardInterrupt:
                 done = sum(one.id in kept.rows for one in asked)
                 err().print(f"interrupted; {done:,} of {len(asked):,} questions are done: {AGAIN}")
                 raise
     _sum_up(tally, results, time.monotonic() - began, as_json=as_json)
     return not tally.left
+
+
+def bring_to_end(
+    made: Components,
+    runner: asyncio.Runner,
+    written: Table,
+    asked: Sequence[Question],
+    kept: ResultFile,
+    *,
+    segment: Mapping[str, Json],
+    wishes: Wishes,
+) -> Tally:
+    """Put those of `asked` that are not yet in `kept` to the method `written`, and show how far it is."""
+    on_trace = keeper(made.places.traces) if wishes.with_traces else None
+    with live(kept.path.stem) as show:
+        return runner.run(
+            run(
+                made.method_of(written),
+                asked,
+                kept,
+                segment=segment,
+                afresh=made.afresh(written) if wishes.retry_failed else None,
+                habits=Habits(wishes.at_once, wishes.with_texts, on_trace, show),
+            )
+        )
 
 
 def questions_file(name: str) -> Path:

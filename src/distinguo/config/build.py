@@ -20,7 +20,7 @@ from distinguo.config.models import Encoding, Model, Shelf
 from distinguo.config.names import TABLES, Kind
 from distinguo.config.places import Places
 from distinguo.config.settings import IndexSettings, Settings
-from distinguo.config.signatures import Spec, Table, call, described, hints_of, nearest
+from distinguo.config.signatures import Port, Spec, Table, call, described, hints_of, nearest
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
 from distinguo.models.store import Progress, Store
@@ -28,7 +28,7 @@ from distinguo.protocols import LLM, Embedder, Method, Retriever, TokenEmbedder
 from distinguo.trace import Json
 
 if TYPE_CHECKING:
-    from distinguo.backends.cache import CallCache
+    from distinguo.backends.cache import CallCache, Replies
 
 Made = TypeVar("Made")
 
@@ -104,14 +104,16 @@ class Components:
             written = {key: value for key, value in written.items() if key in accepted}
         return {"name": chosen, **written}
 
-    def method_of(self, written: Table) -> Method:
+    def method_of(self, written: Table, *, llm: Port | None = None) -> Method:
         """The method that `written` names, with its settings. Raises as `method` does."""
         name, settings = _named(written, "method", default=None)
         factory = find("method", name, path="method.name")
-        return cast(
-            "Method",
-            call(factory, settings, path="method", ports={LLM: self._llm, Retriever: self._retriever}),
-        )
+        ports: dict[object, Port] = {LLM: llm or self._llm, Retriever: self._retriever}
+        return cast("Method", call(factory, settings, path="method", ports=ports))
+
+    def afresh(self, written: Table) -> Method:
+        """As `method_of`, but its models are asked anew, and their replies kept in place of earlier ones."""
+        return self.method_of(written, llm=self._llm_afresh)
 
     def told(self, written: Table) -> dict[str, Json]:
         """All that makes the outcomes of the method that `written` names what they are.
@@ -144,7 +146,13 @@ class Components:
 
     def _llm(self, spec: object, path: str) -> LLM:
         spec, path = self._llm_spec(spec, path)
-        return self._once("llm", repr(spec), lambda: self._new_llm(spec, path))
+        return self._once("llm", repr(spec), lambda: self._new_llm(spec, path, self.cache()))
+
+    def _llm_afresh(self, spec: object, path: str) -> LLM:
+        from distinguo.backends.cache import Renewed
+
+        spec, path = self._llm_spec(spec, path)
+        return self._once("llm afresh", repr(spec), lambda: self._new_llm(spec, path, Renewed(self.cache())))
 
     def _llm_spec(self, spec: object, path: str) -> tuple[object, str]:
         """The table or catalogue name that is meant, and where it is written; user names resolved."""
@@ -173,13 +181,13 @@ class Components:
         self._stack.push_async_callback(model.aclose)
         return model
 
-    def _new_llm(self, spec: object, path: str) -> LLM:
+    def _new_llm(self, spec: object, path: str, cache: Replies) -> LLM:
         model = self._model(spec, path)
         return wrap_llm(
             model.llm,
             model=model.identity,
             budget=self.budget,
-            cache=self.cache(),
+            cache=cache,
             in_flight=self.settings.limits.calls_in_flight,
         )
 
@@ -198,11 +206,11 @@ class Components:
         return Recipe(PatientEncoder(encoding.encoder), encoding.tokeniser, settings.chunking)
 
     def make_index(self, name: str) -> Index:
-        """The index `name`, to change it; a new one where there is none."""
-        folder, fingerprint = self.places.indexes / name, self.recipe(name).fingerprint
-        index = self._once("index", name, lambda: self._closing(Index.make(folder, fingerprint)))
-        index.fingerprint.check(fingerprint, index=str(folder))
-        return index
+        """The index `name`, to change it; a new one where there is none.
+
+        Close it as soon as it is changed: nobody else can change it until then.
+        """
+        return self._closing(Index.make(self.places.indexes / name, self.recipe(name).fingerprint))
 
     def _retriever(self, spec: object, path: str) -> Retriever:
         name, written, index_name = self._retriever_spec(spec, path)

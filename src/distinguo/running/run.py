@@ -9,7 +9,7 @@ from typing import Final, final
 
 from distinguo.errors import BudgetError
 from distinguo.protocols import Method
-from distinguo.records import Failure, Question, Result, State
+from distinguo.records import Failure, Outcome, Question, Result, State
 from distinguo.results.file import ResultFile
 from distinguo.results.rows import Row
 from distinguo.running.many import AT_ONCE, put_all
@@ -61,17 +61,28 @@ class Habits:
 
     Attributes:
         at_once: questions in flight.
-        retry_failed: questions that ended unreadable or failed are asked again.
         with_texts: rows hold the question's text.
         on_trace: is given the trace of every question that has ended, to keep; None: traces are not kept.
         on_row: is told after every question.
     """
 
     at_once: int = AT_ONCE
-    retry_failed: bool = False
     with_texts: bool = True
     on_trace: Callable[[Result, Trace], None] | None = None
     on_row: Callable[[Tally], None] = lambda tally: None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """Puts the questions `ids` to `afresh`, and all others to `usual`."""
+
+    usual: Method
+    afresh: Method
+    ids: frozenset[str]
+
+    async def answer(self, question: Question) -> Outcome:
+        return await (self.afresh if question.id in self.ids else self.usual).answer(question)
 
 
 async def run(
@@ -80,18 +91,29 @@ async def run(
     results: ResultFile,
     *,
     segment: Mapping[str, Json],
+    afresh: Method | None = None,
     habits: Habits | None = None,
 ) -> Tally:
     """Put those of `questions` that have no row yet to `method`; each row is in the file when it ends.
 
-    `segment` says when and where; where nothing is left to ask, the file stays as it is. When a budget is used
-    up, no further question is begun, and those that met its end get no row: the same call, with more to
-    spend, goes on there.
+    When a budget is used up, no further question is begun, and those that met its end get no row: the same
+    call, with more to spend, goes on there.
+
+    Args:
+        method: how to answer.
+        questions: the whole run, what is done included.
+        results: where rows are, and go. Where nothing is left to ask, it stays as it is.
+        segment: when and where this piece of the run begins.
+        afresh: if given, questions that failed are asked again; and those that ended unreadable are put to
+            this, for of `method` they would get the kept reply that could not be read.
+        habits: how to go about it.
     """
     habits = habits or Habits()
     asked = tuple(questions)
     known = [results.rows[question.id] for question in asked if question.id in results.rows]
-    done = {row.id for row in known if not (habits.retry_failed and row.state in ENDED_BADLY)}
+    done = {row.id for row in known if afresh is None or row.state not in ENDED_BADLY}
+    if afresh is not None:
+        method = _Parted(method, afresh, frozenset(row.id for row in known if row.state == "unreadable"))
     tally = Tally(len(asked), Counter(row.state for row in known if row.id in done))
 
     def waiting() -> Iterator[Question]:
