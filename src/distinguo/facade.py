@@ -89,8 +89,13 @@ class Distinguo:
         self.close()
 
     async def _index(self, found: list[Read], name: str) -> Report:
-        recipe = self._components.recipe(name)
-        return await asyncio.to_thread(build, self._components.make_index(name), found, recipe)
+        return await asyncio.to_thread(self._build, found, name)
+
+    def _build(self, found: list[Read], name: str) -> Report:
+        with self._components.make_index(name) as index:
+            report = build(index, found, self._components.recipe(name))
+            index.settle()
+            return report
 
     async def _ask(self, questions: list[Question], method: str | None) -> tuple[Result, ...]:
         if method not in self._methods:

@@ -10,11 +10,12 @@ from distinguo.backends.index.index import Index
 from distinguo.backends.index.late import Late
 from distinguo.backends.index.retrievers import Dense, Hybrid, Lexical
 from distinguo.errors import ConfigError
-from distinguo.indexing.build import Recipe, build
+from distinguo.indexing.build import Recipe
 from distinguo.protocols import Retriever
 from distinguo.records import Condition, Document, Hit, Probe, Query, Role
 from distinguo.testing import HashEncoder, ListRetriever, WordTokeniser
 from distinguo.text.sameness import essence
+from doubles.indexed import put
 
 DOCUMENTS = [
     Document("a", "Fever and a rash on both arms.", meta=(("year", 2020),)),
@@ -44,7 +45,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder: Path = tmp_path_factory.mktemp("retrievers") / "index"
     recipe = Recipe(HashEncoder(), WordTokeniser())
     with Index.make(folder, recipe.fingerprint) as index:
-        build(index, DOCUMENTS + TIED + COPIES, recipe)
+        put(index, DOCUMENTS + TIED + COPIES, recipe)
         yield index
 
 

@@ -3,6 +3,7 @@ import random
 import shutil
 import sqlite3
 import stat
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distinguo.backends.index import following
+from distinguo.backends.index import copies, room
 from distinguo.backends.index.edge import ANALYSER, K1, B
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index, erase
@@ -301,58 +302,15 @@ def test_files_and_folders_are_private(tmp_path: Path, index: Index) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def _lose(folder: Path) -> None:
-    shutil.rmtree(folder / "engine")
-
-
-def _empty_files(folder: Path) -> None:
-    for path in (folder / "engine" / "shard").rglob("*"):
-        if path.is_file():
-            path.write_bytes(b"")
-
-
-def _lose_segments(folder: Path) -> None:
-    shutil.rmtree(folder / "engine" / "shard" / "segments")
-
-
-def _garble_settings(folder: Path) -> None:
-    (folder / "engine" / "shard" / "edge_config.json").write_text("{", encoding="utf-8")
-
-
-def _forget(folder: Path) -> None:
-    (folder / "engine" / "applied").unlink()
-
-
-def _fall_behind(folder: Path) -> None:
-    (folder / "engine" / "applied").write_text("1\n", encoding="ascii")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [_lose, _empty_files, _lose_segments, _garble_settings, _forget, _fall_behind],
-    ids=lambda f: f.__name__,
-)
-def test_a_lost_or_damaged_engine_is_mended_at_opening(tmp_path: Path, damage) -> None:
-    folder = tmp_path / "index"
-    with Index.make(folder, FINGERPRINT) as index:
-        _add_texts(index, a="ant", b="bee", c="cat")
-        index.delete(["b"])
-    damage(folder)
-    with Index.open(folder, encoder="encoder 1") as index:
-        assert index.check() == ()
-        assert _words(index, "cat") == ["c"]
-        assert _ids(index.dense(_vector("ant"), 1)) == ["a"]
-
-
 def test_check_names_what_the_engine_lacks(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     _add_texts(index, a="ant")
-    monkeypatch.setattr("distinguo.backends.index.index.follow", lambda *_: None)
+    assert _words(index, "ant") == ["a"]
+    monkeypatch.setattr(copies, "replay", lambda *_: None)
     _add_texts(index, b="bee")
     index.delete(["a"])
     faults = " / ".join(index.check())
     assert "lacks 1" in faults
     assert "1 passages that were deleted" in faults
-    assert "change 1, the truth at 3" in faults
 
 
 def test_no_index_is_not_an_empty_one(tmp_path: Path) -> None:
@@ -368,11 +326,35 @@ def test_another_encoder_of_the_same_dimension_is_refused(index: Index, tmp_path
     Index.open(tmp_path / "index", encoder="encoder 1").close()
 
 
-def test_a_second_opener_is_told_who_holds_the_index(index: Index, tmp_path: Path) -> None:
+def test_a_second_writer_is_told_who_holds_the_index(index: Index, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="this process already holds the index"):
-        Index.open(tmp_path / "index", encoder="encoder 1")
-    with pytest.raises(DataError, match="one Distinguo object"):
+        Index.make(tmp_path / "index", FINGERPRINT)
+    with pytest.raises(DataError, match="this process already holds the index"):
         erase(tmp_path / "index")
+
+
+def test_what_is_open_to_search_cannot_change_it(index: Index, tmp_path: Path) -> None:
+    with Index.open(tmp_path / "index", encoder="encoder 1") as reader:
+        for change in (
+            lambda: reader.keep_vectors([]),
+            lambda: reader.replace([]),
+            lambda: reader.delete(["a"]),
+            lambda: reader.keep_roots([]),
+            reader.sweep,
+            reader.settle,
+        ):
+            with pytest.raises(DataError, match="to search it"):
+                change()
+
+
+def test_searches_see_every_commit_of_another_opener_at_once(index: Index, tmp_path: Path) -> None:
+    with Index.open(tmp_path / "index", encoder="encoder 1") as reader:
+        assert _words(reader, "ant") == []
+        _add_texts(index, a="ant", b="bee")
+        assert _words(reader, "ant") == ["a"]
+        index.delete(["a"])
+        _add_texts(index, b="now an ant")
+        assert (_words(reader, "ant"), _words(reader, "bee"), reader.check()) == (["b"], [], ())
 
 
 def test_an_erased_index_can_be_made_anew_with_other_settings(tmp_path: Path) -> None:
@@ -390,29 +372,34 @@ def test_too_little_room_is_refused_before_anything_changes(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _add_texts(index, a="ant")
-    monkeypatch.setattr(following, "_ROOM", 2**60)
+    monkeypatch.setattr(room, "_ROOM", 2**60)
     with pytest.raises(DataError, match="is full"):
         _add_texts(index, b="bee")
     with pytest.raises(DataError, match="is full"):
         index.delete(["a"])
+    monkeypatch.undo()
     assert (_words(index, "ant"), index.check()) == (["a"], ())
 
 
-def test_to_open_needs_no_room_for_the_holes_of_files_unless_reading_fills_them(
+def test_where_the_index_has_no_room_to_search_there_is_another_place(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _add_texts(index, a="ant")
+    usage, other = shutil.disk_usage(tmp_path), tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(other))
+    full = usage._replace(free=2**21)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage if other in path.parents else full)
+    assert _words(index, "ant") == ["a"]
+    assert list(other.rglob("segments"))
     index.close()
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2**21))
-    monkeypatch.setattr(following, "_is_filled_by_reading", lambda _: False)
-    with Index.open(tmp_path / "index", encoder="encoder 1") as index:
-        assert _words(index, "ant") == ["a"]
-        with pytest.raises(DataError, match="is full"):
-            _add_texts(index, b="bee")
-    monkeypatch.setattr(following, "_is_filled_by_reading", lambda _: True)
-    with pytest.raises(DataError, match="is full"):
-        Index.open(tmp_path / "index", encoder="encoder 1")
+    assert not list(other.rglob("segments"))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with (
+        Index.open(tmp_path / "index", encoder="encoder 1") as reader,
+        pytest.raises(DataError, match="is full"),
+    ):
+        _words(reader, "ant")
 
 
 def test_an_index_whose_rebuild_was_killed_is_made_anew(tmp_path: Path, monkeypatch) -> None:
@@ -450,16 +437,14 @@ def test_an_engine_that_is_ahead_of_its_truth_followed_another_one(tmp_path: Pat
         assert (_words(index, "bee"), index.check()) == (["b"], ())
 
 
-def test_a_lost_vector_of_a_lost_engine_is_damage_with_a_remedy(tmp_path: Path, index: Index) -> None:
+def test_a_lost_vector_is_damage_with_a_remedy(tmp_path: Path, index: Index) -> None:
     _add_texts(index, a="ant")
-    index.close()
-    _lose(tmp_path / "index")
     connection = sqlite3.connect(tmp_path / "index" / "truth.sqlite")
     connection.execute("DELETE FROM vectors")
     connection.commit()
     connection.close()
     with pytest.raises(DataError, match="--rebuild"):
-        Index.open(tmp_path / "index", encoder="encoder 1")
+        _words(index, "ant")
 
 
 def test_a_place_that_cannot_be_looked_at_is_a_clear_error(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import pytest
 from distinguo.backends.index.index import POOL, Index
 from distinguo.backends.index.retrievers import Dense, Hybrid, Lexical
 from distinguo.errors import ConfigError
-from distinguo.indexing.build import Recipe, build
+from distinguo.indexing.build import Recipe
 from distinguo.records import Bm25, Document, Probe, Query, ReciprocalRank, Role, Similarity
 from distinguo.testing import HashEncoder, WordTokeniser
 from distinguo.trace import Trace, tracing
+from doubles.indexed import put
 
 ENCODER = HashEncoder()
 TEXTS = {f"d{n:03}": f"common word{n} word{n % 7}" for n in range(POOL + 40)}
@@ -31,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder: Path = tmp_path_factory.mktemp("retrievers") / "index"
     recipe = Recipe(ENCODER, WordTokeniser(), batch=256)
     with Index.make(folder, recipe.fingerprint) as index:
-        build(index, (Document(id_, text) for id_, text in TEXTS.items()), recipe)
+        put(index, (Document(id_, text) for id_, text in TEXTS.items()), recipe)
         yield index
 
 

@@ -247,13 +247,13 @@ def test_a_long_wait_for_a_lock_is_told_once(
     monkeypatch.setattr(time, "sleep", sleep)
     Lock.take(tmp_path).close()
     assert [record.getMessage() for record in caplog.records] == [
-        f"waiting for process 999999, which holds the index {str(tmp_path)!r}"
+        f"waiting for process 999999, which changes the index {str(tmp_path)!r}"
     ]
 
 
 def test_a_lock_that_is_never_let_go_of_is_an_error_that_names_the_holder(tmp_path: Path) -> None:
     held = _held_by_another(tmp_path)
-    with pytest.raises(DataError, match="in use by process 999999"):
+    with pytest.raises(DataError, match="being changed by process 999999"):
         Lock.take(tmp_path, wait=0.0)
     os.close(held)
 

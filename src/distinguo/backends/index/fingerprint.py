@@ -39,5 +39,5 @@ def mismatch(index: str, part: str, *, made: object, now: object) -> MismatchErr
     """The refusal of an index that was made with another `part`, and the two remedies."""
     return MismatchError(
         f"the index {index!r} was made with the {part} {made!r}, but is now opened with {now!r}: "
-        f"what it holds would not fit. Use {made!r} again, or build it anew: distinguo index … --rebuild"
+        f"what it holds would not fit. Use {made!r} again, or build it anew: distinguo index --rebuild"
     )

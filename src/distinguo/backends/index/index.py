@@ -1,96 +1,110 @@
-"""An index on disk: the truth in SQLite, a search engine over it, and one process at a time."""
+"""An index on disk: the truth in SQLite, one writer at a time, and searches from any number of processes."""
 
 from __future__ import annotations
 
+import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Final, Self, final
 
-from distinguo.backends.index.edge import ANALYSER, Edge
-from distinguo.backends.index.engine import Scores
+from distinguo.backends.index.building import Progress, build_apart
+from distinguo.backends.index.copies import READERS, Copies
+from distinguo.backends.index.edge import ANALYSER
+from distinguo.backends.index.engine import Engine
 from distinguo.backends.index.fingerprint import Fingerprint, mismatch
-from distinguo.backends.index.following import applied, follow, follower, reserve
+from distinguo.backends.index.folders import clear
+from distinguo.backends.index.following import Following, Shared
+from distinguo.backends.index.generations import FOLDER
 from distinguo.backends.index.lock import Lock
-from distinguo.backends.index.truth import Change, Row, Truth
-from distinguo.errors import BackendError, ConfigError, DataError, DistinguoError
+from distinguo.backends.index.origins import sources_of
+from distinguo.backends.index.room import reserve
+from distinguo.backends.index.search import POOL, Probes, Scored, Search
+from distinguo.backends.index.sqlite import sides
+from distinguo.backends.index.truth import FILE, Change, Row, Truth
+from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.private import make_folder
 from distinguo.records import Condition, Passage
 
 if TYPE_CHECKING:
     from distinguo.protocols import Vector
 
-POOL: Final = 100
-"""How many passages each positive probe brings in before a signed lexical query re-scores them all."""
+__all__ = ["POOL", "Index", "Scored", "erase", "sources_of"]
 
-Scored = tuple[tuple[Passage, float], ...]
-"""Passages with their scores, best first, ties by passage id; of those that are the same words the first."""
+_log: Final = logging.getLogger(__name__)
 
 
 @final
 class Index:
     """Passages with their vectors, searchable by words and by meaning.
 
+    Any number of processes may have it open to search; one at a time may have it open to change it. A change
+    is committed to SQLite and then there for all. Every search sees all that was committed before it, and
+    nothing of what is committed during it.
+
     Safe to call from several threads; one call runs at a time, because the engine holds the interpreter lock.
-    Every change is committed to SQLite first and then applied to the engine; opening applies what a crash
-    left out, and builds an engine that is lost or damaged anew. Every method raises `DataError` when the disk
-    fails.
+    Every method raises `DataError` when the disk fails.
     """
 
-    def __init__(self, folder: Path, lock: Lock, truth: Truth, edge: Edge) -> None:
-        self._folder, self._lock, self._truth, self._edge = folder, lock, truth, edge
+    def __init__(self, folder: Path, truth: Truth, engine: Engine | None, lock: Lock | None) -> None:
+        self._folder, self._truth, self._lock = folder, truth, lock
+        self._following: Following = Shared(engine) if engine else Copies(folder)
         self._turn = RLock()
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────────
 
     @classmethod
-    def open(cls, folder: Path, *, encoder: str) -> Self:
+    def open(cls, folder: Path, *, encoder: str, engine: Engine | None = None) -> Self:
         """The index in `folder`, to search it with the encoder of the fingerprint `encoder`.
 
+        `engine` is one that all processes share, a server; without it each makes its own, embedded.
+
         Raises:
-            DataError: there is no index, or another process holds it.
+            DataError: there is no index.
             MismatchError: it was made with another encoder, analysis or version of Distinguo.
         """
         if not _is_there(folder):
             raise DataError(f"there is no index in {str(folder)!r}; build one: distinguo index <documents>")
-        return cls._open(folder, lambda made: _check_readable(folder, made, encoder))
+        truth = Truth.open(folder / FILE)
+        try:
+            _check_readable(folder, truth.fingerprint, encoder)
+        except BaseException:
+            truth.close()
+            raise
+        return cls(folder, truth, engine, None)
 
     @classmethod
-    def make(cls, folder: Path, fingerprint: Fingerprint) -> Self:
+    def make(cls, folder: Path, fingerprint: Fingerprint, *, engine: Engine | None = None) -> Self:
         """The index in `folder`, to change it; a new one where there is none.
 
         Raises:
-            DataError: another process holds it, or the folder cannot be written.
+            DataError: another process has it open to change it, or the folder cannot be written.
             MismatchError: any part of its fingerprint differs, or its version.
         """
         try:
             make_folder(folder)
         except OSError as error:
             raise DataError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from error
-        if not _is_there(folder):
+        is_new = not _is_there(folder)
+        if is_new:
             reserve(folder, 0)
-        return cls._open(folder, lambda made: made.check(fingerprint, index=str(folder)), new=fingerprint)
-
-    @classmethod
-    def _open(
-        cls, folder: Path, check: Callable[[Fingerprint], None], *, new: Fingerprint | None = None
-    ) -> Self:
         lock = Lock.take(folder)
         truth: Truth | None = None
         try:
-            path = folder / "truth.sqlite"
-            truth = Truth.open(path) if new is None or path.exists() else Truth.create(path, new)
-            check(truth.fingerprint)
-            return cls(folder, lock, truth, follower(folder, truth))
+            path = folder / FILE
+            truth = Truth.open(path, "write") if path.exists() else Truth.create(path, fingerprint)
+            truth.fingerprint.check(fingerprint, index=str(folder))
+            index = cls(folder, truth, engine, lock)
+            index._following.committed(truth)
         except BaseException:
             if truth is not None:
                 truth.close()
             lock.close()
             raise
+        return index
 
     # ── changing ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -106,7 +120,7 @@ class Index:
         Raises `BackendError` for a vector of another dimension or with a number that is not finite.
         """
         rows = [(content, _blob(vector, self.fingerprint.dimension)) for content, vector in vectors]
-        with self._turn:
+        with self._changing():
             reserve(self._folder, sum(len(blob) for _, blob in rows))
             self._truth.keep_vectors(rows)
 
@@ -114,63 +128,81 @@ class Index:
         """Commit documents, each in place of that of its id. All passages' vectors must be kept already."""
         texts = sum(len(passage.text) for change in changes for passage in change.passages)
         passages = sum(len(change.passages) for change in changes)
-        with self._turn:
+        with self._changing():
             reserve(self._folder, 4 * (texts + passages * self.fingerprint.dimension))
             self._truth.replace(changes)
-            follow(self._folder, self._truth, self._edge)
+            self._following.committed(self._truth)
 
     def delete(self, documents: Iterable[str]) -> int:
         """Commit that documents are no more; how many of them there were."""
-        with self._turn:
+        with self._changing():
             reserve(self._folder, 0)
             count = self._truth.delete(documents)
-            follow(self._folder, self._truth, self._edge)
+            self._following.committed(self._truth)
             return count
 
     def keep_roots(self, roots: Sequence[str]) -> None:
         """Commit the places that the index is made from, in place of those before."""
-        with self._turn:
+        with self._changing():
             self._truth.keep_roots(roots)
 
     def sweep(self) -> None:
         """Forget vectors that no passage has."""
-        with self._turn:
+        with self._changing():
             self._truth.sweep()
+
+    def settle(self, progress: Progress = lambda done, total: None) -> None:
+        """Call it when a series of changes is complete: it makes them quick to load for every process.
+
+        A child process builds a new generation of the engine, where enough has changed; searches go on. If it
+        fails, the generation before stays in force, and the log says why.
+        """
+        with self._changing():
+            self._truth.keep_settled()
+            is_due = self._following.is_due(self._truth)
+        try:
+            if is_due:
+                build_apart(self._folder / FILE, progress)
+        except DataError as error:
+            _log.warning("%s; searches take longer to begin until the next one", error)
 
     # ── searching ────────────────────────────────────────────────────────────────────────────────────────
 
-    def lexical(
-        self, probes: Sequence[tuple[str, float]], k: int, *, where: Sequence[Condition] = ()
-    ) -> Scored:
+    def lexical(self, probes: Probes, k: int, *, where: Sequence[Condition] = ()) -> Scored:
         """The `k` best by the weighted sum of BM25 scores, out of the pools of the probes of positive weight.
 
         Raises `ConfigError` for a condition on a field that no document has.
         """
-        with self._turn:
-            among = self._meeting(where)
-            depth = k if len(probes) == 1 else max(k, POOL)
-            return self._best(lambda depth: self._sum(probes, depth, among), k, depth=depth)
+        with self._search(where) as search:
+            return search.lexical(probes, k)
 
     def dense(self, vector: Vector, k: int, *, where: Sequence[Condition] = ()) -> Scored:
-        """The `k` best by inner product with `vector` (exact; of any length, never normalised here).
+        """The `k` best by inner product with `vector` (of any length, never normalised here).
 
         Raises `ConfigError` for a vector of another dimension or a condition on a field that no document has.
         """
-        if vector.shape != (self.fingerprint.dimension,):
-            raise ConfigError(f"a vector of shape {vector.shape!r}; expected ({self.fingerprint.dimension},)")
-        with self._turn:
-            among = self._meeting(where)
-            return self._best(lambda depth: self._edge.dense(vector, depth, among=among), k, depth=k)
+        self._check_vector(vector)
+        with self._search(where) as search:
+            return search.dense(vector, k)
+
+    def hybrid(
+        self, probes: Probes, vector: Vector, k: int, *, depth: int, where: Sequence[Condition] = ()
+    ) -> Scored:
+        """The `k` best by reciprocal rank fusion of the `depth` best of both. Raises as they do."""
+        self._check_vector(vector)
+        with self._search(where) as search:
+            return search.hybrid(probes, vector, k, depth=depth)
 
     def passages(self, ids: Sequence[str]) -> tuple[Passage, ...]:
         """The passages with `ids`, in their order. Raises `DataError` for an id that is not there."""
-        return tuple(row.passage for row in self._rows(ids))
+        with self._reading():
+            return tuple(row.passage for row in self._rows(ids))
 
     def vectors(self, ids: Sequence[str]) -> tuple[Vector, ...]:
         """The vectors of the passages with `ids`, float32, in their order. Raises `DataError`."""
         import numpy as np
 
-        with self._turn:
+        with self._reading():
             contents = [row.content for row in self._rows(ids)]
             blobs = self._truth.vectors(contents)
             return tuple(np.frombuffer(blobs[content], "<f4").astype(np.float32) for content in contents)
@@ -200,7 +232,7 @@ class Index:
 
     def corpus(self) -> str:
         """What tells the passages that can be found from those of every other index, wherever they lie."""
-        with self._turn:
+        with self._reading():
             contents = self._truth.contents()
         return sha256(
             "".join(f"{passage}\0{content}\n" for passage, content in contents).encode()
@@ -228,16 +260,16 @@ class Index:
 
     def check(self) -> tuple[str, ...]:
         """What is broken, in plain words; empty if passages, vectors and engine agree and files are sound."""
-        with self._turn:
+        with self._reading():
             return tuple(self._faults())
 
     def close(self) -> None:
-        """Close all files and let the next process in. A second call does nothing."""
+        """Close all files and let the next writer in. A second call does nothing."""
         with self._turn:
-            with suppress(DistinguoError):  # all is committed; a failing close must not keep the lock
-                self._edge.close()
+            self._following.close()
             self._truth.close()
-            self._lock.close()
+            if self._lock:
+                self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -247,61 +279,55 @@ class Index:
 
     def _faults(self) -> Iterator[str]:
         yield from self._truth.faults()
-        numbers, there = set(self._truth.numbers()), self._edge.numbers()
+        yield from self._following.faults(self._truth)
+        numbers, there = set(self._truth.numbers()), self._following.engine(self._truth).numbers()
         if lacking := len(numbers - there):
             yield f"the search engine lacks {lacking} passages"
         if surplus := len(there - numbers):
             yield f"the search engine holds {surplus} passages that were deleted"
-        if (reached := applied(self._folder)) != self._truth.sequence:
-            yield f"the search engine is at change {reached}, the truth at {self._truth.sequence}"
+
+    @contextmanager
+    def _search(self, where: Sequence[Condition]) -> Generator[Search]:
+        with self._reading():
+            yield Search(self._truth, self._following.engine(self._truth), where)
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        """Alone in this process, at one moment of the truth."""
+        with self._turn:
+            if not self._lock and self._truth.is_replaced():
+                self._renew()
+            with self._truth.snapshot():
+                yield
+
+    def _renew(self) -> None:
+        """Go over to the index that was built anew in place of this one, once it is complete."""
+        new = Truth.open(self._folder / FILE)
+        try:
+            new.fingerprint.check(self.fingerprint, index=str(self._folder))
+        except BaseException:
+            new.close()
+            raise
+        old, self._truth = (self._truth, new) if new.is_settled else (new, self._truth)
+        old.close()
+
+    @contextmanager
+    def _changing(self) -> Generator[None]:
+        if not self._lock:
+            raise DataError(f"the index {str(self._folder)!r} is open to search it, not to change it")
+        with self._turn:
+            yield
+
+    def _check_vector(self, vector: Vector) -> None:
+        if vector.shape != (self.fingerprint.dimension,):
+            raise ConfigError(f"a vector of shape {vector.shape!r}; expected ({self.fingerprint.dimension},)")
 
     def _rows(self, ids: Sequence[str]) -> list[Row]:
-        with self._turn:
-            found = {row.passage.id: row for row in self._truth.rows_of(ids)}
+        found = {row.passage.id: row for row in self._truth.rows_of(ids)}
         for id_ in ids:
             if id_ not in found:
                 raise DataError(f"the index {str(self._folder)!r} has no passage {id_!r}")
         return [found[id_] for id_ in ids]
-
-    def _sum(self, probes: Sequence[tuple[str, float]], depth: int, among: set[int] | None) -> Scores:
-        found = [
-            (self._edge.lexical(text, depth, among=among), weight) for text, weight in probes if weight > 0
-        ]
-        pool = {number for scores, _ in found for number in scores}
-        if len(probes) > 1 and pool:
-            found = [(self._edge.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
-        return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
-
-    def _best(self, search: Callable[[int], Scores], k: int, *, depth: int) -> Scored:
-        """The `k` best of different words that `search` finds: it looks deeper while equal ones fill it."""
-        while True:
-            scores = search(depth)
-            ranked = sorted(self._truth.rows(scores), key=lambda row: (-scores[row.number], row.passage.id))
-            different: dict[bytes, tuple[Passage, float]] = {}
-            for row in ranked:
-                different.setdefault(row.essence, (row.passage, scores[row.number]))
-            if len(different) >= k or len(scores) < depth:
-                return tuple(different.values())[:k]
-            depth *= 4
-
-    def _meeting(self, where: Sequence[Condition]) -> set[int] | None:
-        """Numbers of the passages that meet all conditions; None if there are no conditions."""
-        for condition in where:
-            self._check_condition(condition)
-        return self._truth.meeting(where) if where else None
-
-    def _check_condition(self, condition: Condition) -> None:
-        field, comparison, value = condition.field, condition.comparison, condition.value
-        if isinstance(value, tuple) != (comparison == "in"):
-            expected = "several values" if comparison == "in" else "one value"
-            raise ConfigError(f"the condition {field!r} {comparison} {value!r}: expected {expected}")
-        if isinstance(value, bool) and comparison not in ("==", "!="):
-            raise ConfigError(f"cannot order {field!r} against {value!r}; expected a number or a text")
-        if not self._truth.has_field(field):
-            names = self._truth.field_names()
-            near = get_close_matches(field, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
-            raise ConfigError(f"no document has the metadata field {field!r}; {hint}")
 
 
 def _check_readable(folder: Path, made: Fingerprint, encoder: str) -> None:
@@ -324,7 +350,7 @@ def _blob(vector: Vector, dimension: int) -> bytes:
 
 
 def _is_there(folder: Path) -> bool:
-    path = folder / "truth.sqlite"
+    path = folder / FILE
     try:
         return path.exists()
     except OSError as error:
@@ -332,15 +358,21 @@ def _is_there(folder: Path) -> bool:
 
 
 def erase(folder: Path) -> None:
-    """Remove the index in `folder`, if there is one. Raises `DataError` if a process holds it."""
+    """Remove the index in `folder`, if there is one.
+
+    Processes that have it open to search it keep what they have, until another is complete in its place.
+    Raises `DataError` if one has it open to change it.
+    """
     if not _is_there(folder):
         return
     lock = Lock.take(folder)
     try:
         # The truth goes first: without it there is no index, and to make one removes what else is left.
-        for name in ("truth.sqlite", "truth.sqlite-wal"):
-            (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / "engine", ignore_errors=True)
+        for path in (folder / FILE, *sides(folder / FILE)):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(folder / "engine", ignore_errors=True)  # of version 2
+        for name in (FOLDER, READERS):
+            clear(folder / name, lambda _: False)
     except OSError as error:
         raise DataError(f"cannot remove the index in {str(folder)!r}: {error.strerror}") from error
     finally:

@@ -1,4 +1,4 @@
-"""One process at a time holds an index."""
+"""One process at a time changes an index."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Final, Self, final
 from distinguo.errors import DataError
 
 WAIT: Final = 60.0
-"""Seconds to wait for another process: two that ask at once take turns, and a turn is a whole question, 13 to
-26 seconds with the embedded model on two cores."""
+"""Seconds to wait for another process: to change a few documents takes no longer."""
 
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
@@ -65,16 +64,16 @@ def _lock(file: int, folder: Path, wait: float) -> None:
             holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             if holder == str(os.getpid()):
                 raise DataError(
-                    f"this process already holds the index {str(folder)!r}: "
-                    "use one Distinguo object for all questions, or close the other one first"
+                    f"this process already holds the index {str(folder)!r} to change it: close it there first"
                 ) from error
             if time.monotonic() >= deadline:
                 raise DataError(
-                    f"the index {str(folder)!r} is in use by process {holder}; wait until it ends, or stop it"
+                    f"the index {str(folder)!r} is being changed by process {holder}; "
+                    "wait until it ends, or stop it"
                 ) from error
         if pause == _LONGEST_PAUSE and not is_told:
             is_told = True
-            _log.warning("waiting for process %s, which holds the index %r", holder, str(folder))
+            _log.warning("waiting for process %s, which changes the index %r", holder, str(folder))
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 

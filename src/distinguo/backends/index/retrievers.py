@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from distinguo.backends.index.fusion import fuse
 from distinguo.backends.index.index import Index, Scored
 from distinguo.concurrently import each
 from distinguo.errors import ConfigError
 from distinguo.protocols import Embedder
-from distinguo.records import Bm25, Hit, Query, Score, Similarity
+from distinguo.records import Bm25, Hit, Query, ReciprocalRank, Score, Similarity
 from distinguo.trace import note
+
+if TYPE_CHECKING:
+    from distinguo.protocols import Vector
 
 _NOTHING: Final = 1e-6  # a sum of unit vectors this short has no direction but rounding error
 
@@ -27,8 +29,7 @@ class Lexical:
     async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
         """At most `k` hits; none when no passage shares a term with a probe of positive weight."""
         _check(query, k)
-        probes = [(probe.text, probe.weight) for probe in query.probes]
-        scored = await asyncio.to_thread(self.index.lexical, probes, k, where=query.where)
+        scored = await asyncio.to_thread(self.index.lexical, _probes(query), k, where=query.where)
         if not scored:
             note("no passage shares a term with the query", retriever="bm25")
         return _hits(scored, Bm25, "bm25")
@@ -44,17 +45,8 @@ class Dense:
 
     async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
         """At most `k` hits. Raises `ConfigError` when the probes cancel each other out."""
-        import numpy as np
-
         _check(query, k)
-        vectors = await each(lambda probe: self.embedder.embed(probe.text, "query"), query.probes)
-        weights = np.array([probe.weight for probe in query.probes], dtype=np.float32)
-        vector = weights @ np.stack(vectors).astype(np.float32)
-        if float(np.linalg.norm(vector)) < _NOTHING:
-            raise ConfigError(
-                "the probes of the query cancel each other out: their weighted vectors sum to nothing; "
-                f"expected texts or weights that differ, got {[(p.text, p.weight) for p in query.probes]!r}"
-            )
+        vector = await _sum(self.embedder, query)
         scored = await asyncio.to_thread(self.index.dense, vector, k, where=query.where)
         return _hits(scored, Similarity, "dense")
 
@@ -73,9 +65,30 @@ class Hybrid:
         _check(query, k)
         if self.depth < 1:
             raise ConfigError(f"hybrid: 'depth' is {self.depth!r}; expected 1 or more")
-        depth = max(k, self.depth)
-        parts = (Lexical(self.index), Dense(self.index, self.embedder))
-        return fuse(await each(lambda part: part.search(query, depth), parts), k, name="hybrid")
+        vector = await _sum(self.embedder, query)
+        scored = await asyncio.to_thread(
+            self.index.hybrid, _probes(query), vector, k, depth=max(k, self.depth), where=query.where
+        )
+        return _hits(scored, ReciprocalRank, "hybrid")
+
+
+async def _sum(embedder: Embedder, query: Query) -> Vector:
+    """The probes' vectors times their weights, added up."""
+    import numpy as np
+
+    vectors = await each(lambda probe: embedder.embed(probe.text, "query"), query.probes)
+    weights = np.array([probe.weight for probe in query.probes], dtype=np.float32)
+    vector = weights @ np.stack(vectors).astype(np.float32)
+    if float(np.linalg.norm(vector)) < _NOTHING:
+        raise ConfigError(
+            "the probes of the query cancel each other out: their weighted vectors sum to nothing; "
+            f"expected texts or weights that differ, got {[(p.text, p.weight) for p in query.probes]!r}"
+        )
+    return vector
+
+
+def _probes(query: Query) -> list[tuple[str, float]]:
+    return [(probe.text, probe.weight) for probe in query.probes]
 
 
 def _check(query: Query, k: int) -> None:

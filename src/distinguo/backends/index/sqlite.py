@@ -7,11 +7,15 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
+from urllib.parse import quote
 
 from distinguo.backends.index.tables import TABLES
 from distinguo.errors import DataError
 
+Mode = Literal["read", "write"]
+
+_PATIENCE: Final = 60.0  # seconds; a commit of another process takes milliseconds
 _SIDES: Final = ("-wal", "-shm", "-journal")
 _DAMAGED: Final = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -35,7 +39,7 @@ def translated(name: str) -> Generator[None]:
 def damaged(name: str, why: str) -> DataError:
     """The refusal of a file that is not what it should be."""
     return DataError(
-        f"{name!r} is no index, or a damaged one: {why}. Build the index anew: distinguo index … --rebuild"
+        f"{name!r} is no index, or a damaged one: {why}. Build the index anew: distinguo index --rebuild"
     )
 
 
@@ -46,7 +50,7 @@ def create(path: Path, manifest: dict[str, object]) -> None:
     for stale in (new, *sides(new), *sides(path)):
         stale.unlink(missing_ok=True)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL, 0o600))
-    connection = connect(new)
+    connection = connect(new, "write")
     try:
         connection.executescript(f"BEGIN;{TABLES}")
         connection.executemany("INSERT INTO manifest VALUES (?, ?)", manifest.items())
@@ -56,20 +60,30 @@ def create(path: Path, manifest: dict[str, object]) -> None:
     new.replace(path)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, mode: Mode) -> sqlite3.Connection:
     """A connection to what is at `path`. Raises `DataError` if nothing is."""
     if not path.exists():
         raise DataError(f"there is no index file {str(path)!r}")
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    # One process holds the index, so SQLite can keep its shared memory to itself: no third file, no polling.
-    for pragma in (
-        "locking_mode = EXCLUSIVE",
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?{_access(path, mode)}",
+        uri=True,
+        timeout=_PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    if mode == "write":
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def _access(path: Path, mode: Mode) -> str:
+    """Nothing can be made beside a file on a read-only disk, and nobody writes it: SQLite must be told."""
+    if mode == "write":
+        return "mode=rw"
+    is_read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+    is_whole = not any(side.exists() and side.stat().st_size for side in sides(path))
+    return "immutable=1" if is_read_only and is_whole else "mode=ro"
 
 
 def sides(path: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,20 @@ from pathlib import Path
 from typing import Final, Self, cast, final
 
 from distinguo.backends.index.fingerprint import Fingerprint
-from distinguo.backends.index.sqlite import connect, create, damaged, translated
+from distinguo.backends.index.sqlite import Mode, connect, create, damaged, translated
 from distinguo.backends.index.tables import SCHEMA
-from distinguo.errors import MismatchError
+from distinguo.errors import DataError, MismatchError
 from distinguo.records import Condition, Document, Meta, Passage, Scalar
 from distinguo.text.sameness import essence
 
+FILE: Final = "truth.sqlite"
+"""Its name in the folder of an index."""
+
+_EMPTY: Final = {"roots": "[]", "generation": ""}
+_HEAD: Final = (
+    "SELECT (SELECT coalesce(max(sequence), 0) FROM operations), "
+    "(SELECT value FROM manifest WHERE name = 'generation')"
+)
 _COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
 _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
 
@@ -65,31 +74,73 @@ class Truth:
     Not for several threads at once: the index that owns it lets one in at a time.
     """
 
-    def __init__(self, connection: sqlite3.Connection, name: str, fingerprint: Fingerprint) -> None:
-        self._connection = connection
-        self._name = name
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, stat: os.stat_result, fingerprint: Fingerprint
+    ) -> None:
+        self._connection, self._path, self._stat = connection, path, stat
+        self._name = str(path)
         self.fingerprint = fingerprint
 
     @classmethod
     def create(cls, path: Path, fingerprint: Fingerprint) -> Self:
         """A new, empty truth at `path`, which only its owner can read. Nothing is left there on failure."""
         with translated(str(path)):
-            create(path, {"schema": SCHEMA, "roots": "[]", **asdict(fingerprint)})
-        return cls.open(path)
+            create(path, {"schema": SCHEMA, **_EMPTY, **asdict(fingerprint)})
+        return cls.open(path, "write")
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, mode: Mode = "read") -> Self:
         """The truth at `path`. Raises `MismatchError` if another version of Distinguo wrote it."""
         with translated(str(path)):
-            connection = connect(path)
+            before = path.stat() if path.exists() else None
+            connection = connect(path, mode)
             try:
                 manifest = _manifest(connection, str(path))
+                if before is None or not os.path.samestat(before, path.stat()):
+                    # SQLite finds its log by name: that of another file would spoil what it reads.
+                    raise DataError(f"{str(path)!r} was made anew while it was opened; try again")
             except BaseException:
                 connection.close()
                 raise
-        return cls(connection, str(path), manifest)
+        return cls(connection, path, before, manifest)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        """Inside it, all reading shows one moment, whatever others commit."""
+        with translated(self._name):
+            self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
+    def is_replaced(self) -> bool:
+        """Whether another file lies where this one was opened."""
+        try:
+            return not os.path.samestat(self._stat, self._path.stat())
+        except OSError:  # it was removed, and the other is still to come
+            return False
+
+    def head(self) -> tuple[int, str]:
+        """`sequence` and `generation` of one moment."""
+        return cast("tuple[int, str]", self._ask(_HEAD)[0])
+
+    @property
+    def generation(self) -> str:
+        """What `keep_generation` kept; empty if there is no generation yet."""
+        return cast("str", self._told("generation"))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a series of changes was ever complete."""
+        return bool(self._told("settled"))
+
+    @property
+    def applied(self) -> int | None:
+        """What `keep_applied` kept."""
+        return cast("int | None", None if (told := self._told("applied")) == "" else told)
 
     @property
     def sequence(self) -> int:
@@ -108,6 +159,11 @@ class Truth:
     def numbers(self) -> list[int]:
         """The numbers of all passages, in order."""
         return [cast("int", number) for (number,) in self._ask("SELECT number FROM passages ORDER BY number")]
+
+    def keys(self, numbers: Iterable[int]) -> list[tuple[int, str, bytes]]:
+        """Number, id and essence of those of the passages that exist."""
+        sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
+        return cast("list[tuple[int, str, bytes]]", self._ask(sql, json.dumps(list(numbers))))
 
     def rows(self, numbers: Iterable[int]) -> list[Row]:
         """Those of the passages that exist, in the order of their numbers."""
@@ -165,8 +221,7 @@ class Truth:
 
     def roots(self) -> tuple[str, ...]:
         """What `keep_roots` kept."""
-        (kept,) = self._ask("SELECT value FROM manifest WHERE name = 'roots'")[0]
-        return tuple(json.loads(cast("str", kept)))
+        return tuple(json.loads(cast("str", self._told("roots"))))
 
     def count(self) -> int:
         """The number of passages."""
@@ -201,8 +256,19 @@ class Truth:
 
     def keep_roots(self, roots: Sequence[str]) -> None:
         """Commit the places that the index is made from, in place of those before."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE manifest SET value = ? WHERE name = 'roots'", (json.dumps(roots),))
+        self._tell("roots", json.dumps(roots))
+
+    def keep_settled(self) -> None:
+        """Commit that a series of changes is complete."""
+        self._tell("settled", 1)
+
+    def keep_generation(self, generation: str) -> None:
+        """Commit which generation of the engine is in force."""
+        self._tell("generation", generation)
+
+    def keep_applied(self, sequence: int) -> None:
+        """Commit how far an engine that all processes share has come."""
+        self._tell("applied", sequence)
 
     def sweep(self) -> None:
         """Forget vectors that no passage has."""
@@ -226,6 +292,14 @@ class Truth:
     def _documents(self) -> set[int]:
         return {cast("int", number) for (number,) in self._ask("SELECT number FROM documents")}
 
+    def _told(self, name: str) -> object:
+        rows = self._ask("SELECT value FROM manifest WHERE name = ?", name)
+        return rows[0][0] if rows else ""
+
+    def _tell(self, name: str, value: object) -> None:
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
+
     def _ask(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         with translated(self._name):
             return self._connection.execute(sql, values).fetchall()
@@ -248,7 +322,7 @@ def _manifest(connection: sqlite3.Connection, name: str) -> Fingerprint:
     if manifest.get("schema") != SCHEMA:
         raise MismatchError(
             f"the index file {name!r} is of version {manifest.get('schema')!r}, "
-            f"this Distinguo reads {SCHEMA!r}: build the index anew: distinguo index … --rebuild"
+            f"this Distinguo reads {SCHEMA!r}: build the index anew: distinguo index --rebuild"
         )
     try:
         values = {part.name: manifest[part.name] for part in fields(Fingerprint)}
