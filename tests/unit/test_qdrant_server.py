@@ -44,7 +44,9 @@ def test_the_collection_is_found_again_with_what_it_holds(client: QdrantClient) 
 def test_another_indexs_collection_is_refused_and_left_alone(client: QdrantClient) -> None:
     engine = _open(client)
     engine.upsert([_point(1, "ant")])
-    with pytest.raises(DataError, match=r"'distinguo-clinic' was made by another index.*`collection`"):
+    with pytest.raises(
+        DataError, match=r"'distinguo-clinic' was made by another index.*nothing of it was changed"
+    ):
         _open(client, owner="truth 2")
     assert engine.count() == 1
 
@@ -92,10 +94,13 @@ def test_a_collection_whose_making_was_interrupted_is_completed(
     assert set(engine.lexical("ant", 1)) == {1}
 
 
-def test_a_dropped_collection_can_be_made_anew_for_another_index(client: QdrantClient) -> None:
+def test_an_erased_collection_can_be_made_anew_and_only_its_owner_erases_it(client: QdrantClient) -> None:
     engine = _open(client)
     engine.upsert([_point(1, "ant")])
-    engine.drop()
+    QdrantServer.erase(client, "distinguo-clinic", owner="truth 2")
+    assert engine.count() == 1
+    for _ in range(2):
+        QdrantServer.erase(client, "distinguo-clinic", owner="truth 1")
     assert _open(client, dimension=8, owner="truth 2").count() == 0
 
 

@@ -38,7 +38,7 @@ _LOCAL: Final = {"localhost", "127.0.0.1", "::1"}
 @final
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a Qdrant server is. No message and no ``repr`` holds its key.
+    """Where a Qdrant server is, with one collection for each index. No message and no ``repr`` holds its key.
 
     Attributes:
         url: its address; the port is 6333 unless it says another.
@@ -69,6 +69,17 @@ class Server:
             )
         if parts.scheme == "http" and parts.hostname not in _LOCAL:
             logger.warning("the key of the Qdrant server %s travels unencrypted; use https", self.url)
+
+    def open(self, index: str, owner: str, dimension: int) -> QdrantServer:
+        """The engine of `index` there, as `QdrantServer.open` tells; its collection is named after both."""
+        collection = _collection(index, owner)
+        return QdrantServer.open(self.connect(), collection, owner=owner, dimension=dimension)
+
+    def erase(self, index: str, owner: str) -> None:
+        """Delete the collection of `index` there, if there is one."""
+        client = self.connect()
+        QdrantServer.erase(client, _collection(index, owner), owner=owner)
+        client.close()
 
     def connect(self) -> QdrantClient:
         """A client; nothing is asked of the server yet. Raises `ConfigError` if its package is missing."""
@@ -131,10 +142,13 @@ class QdrantServer:
                 engine._index_terms()
         return engine
 
-    def drop(self) -> None:
-        """Delete the collection, and all that it holds."""
-        with self._translated("delete the collection"):
-            self._client.delete_collection(self._collection)
+    @classmethod
+    def erase(cls, client: QdrantClient, collection: str, *, owner: str) -> None:
+        """Delete `collection`, if it is there and is of `owner`, whatever it holds."""
+        with cls(client, collection)._translated("delete the collection"):
+            is_there = client.collection_exists(collection)
+            if is_there and _owner(client.get_collection(collection)) == owner:
+                client.delete_collection(collection)
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Add points, in place of those with the same numbers."""
@@ -222,19 +236,19 @@ class QdrantServer:
     def _check(self, info: models.CollectionInfo, dimension: int, owner: str) -> None:
         from qdrant_client.models import Distance
 
-        made_by = (info.config.metadata or {}).get(_OWNER)
+        made_by = _owner(info)
         if made_by != owner:
             who = "another index" if made_by else "something other than Distinguo"
             raise DataError(
                 f"the Qdrant collection {self._collection!r} was made by {who}; nothing of it was changed. "
-                "Give this index another `collection`, or delete that one on the server"
+                "Delete it on the server, or build the index anew: distinguo index --rebuild"
             )
         vectors = info.config.params.vectors
         params = vectors.get(_DENSE) if isinstance(vectors, dict) else None
         if params is None or (params.size, params.distance) != (dimension, Distance.DOT):
             raise DataError(
                 f"the Qdrant collection {self._collection!r} does not hold vectors of {dimension} numbers, "
-                "to be compared by inner product: build the index anew: distinguo index … --rebuild"
+                "to be compared by inner product: build the index anew: distinguo index --rebuild"
             )
 
     def _row(self, point: Point) -> models.PointStruct:
@@ -281,6 +295,16 @@ class QdrantServer:
             raise _translation(error, f"cannot {doing} {self._collection!r} of the Qdrant server") from error
 
 
+def _collection(index: str, owner: str) -> str:
+    """Indexes of one name meet on a server: those of two users, and one with what is built in its place."""
+    return f"distinguo-{index}-{owner}"
+
+
+def _owner(info: models.CollectionInfo) -> object:
+    """What the collection is said to belong to; None: nothing."""
+    return (info.config.metadata or {}).get(_OWNER)
+
+
 def _translation(error: Exception, what: str) -> DistinguoError:
     """The client's errors in our words; they hold no header that was sent, and so no key."""
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
@@ -309,7 +333,7 @@ def _refusal(status: int, content: bytes, what: str) -> DistinguoError:
         case 401 | 403:
             return BackendError(f"{what}; look at the environment variable that `key_env` names")
         case 404:
-            return DataError(f"{what}; if the collection is gone, build it anew: distinguo index … --rebuild")
+            return DataError(f"{what}; if the collection is gone, build it anew: distinguo index --rebuild")
         case 408 | 429 | 500 | 502 | 503 | 504:
             return BackendError(what, retryable=True)
         case _:
