@@ -22,6 +22,7 @@ _ALWAYS: Final[tuple[Ending, ...]] = (
     "failed",
 )
 _IF_ANY: Final[tuple[Ending, ...]] = ("missing", "unjudged")
+_LEAST_P: Final = 0.0001
 
 
 @final
@@ -75,17 +76,6 @@ def tables(report: Report) -> str:
         *_remarks(report.verdicts),
     ]
     return "\n\n".join(sections)
-
-
-def told(value: Value | Interval) -> str:
-    """A value with three decimals, an interval, or a dash where there is none."""
-    match value:
-        case Undefined():
-            return "–"
-        case Interval(low, high):
-            return f"{low:.3f} to {high:.3f}"
-        case _:
-            return f"{value:.3f}"
 
 
 def _outcomes(report: Report) -> str:
@@ -149,8 +139,8 @@ def _figures(
             continue
         n = max(mean.n for _, mean in means)
         cells = {
-            figure.name: told(mean.value)
-            + (f" ({told(figure.interval)})" if with_intervals and mean.n else "")
+            figure.name: _told(mean.value)
+            + (f" ({_told(figure.interval)})" if with_intervals and mean.n else "")
             + (f", n {mean.n}" if mean.n not in (n, 0) else "")
             for figure, mean in means
         }
@@ -168,7 +158,7 @@ def _costs(verdicts: Sequence[Verdict]) -> str:
             f"{cost.prompt_tokens:,}",
             f"{cost.completion_tokens:,}",
             f"{cost.cached_tokens:,}",
-            f"{told(cost.seconds.value)}",
+            f"{_told(cost.seconds.value)}",
             f"{cost.seconds.n:,}",
         ]
         for verdict in verdicts
@@ -200,7 +190,7 @@ def _comparisons(report: Report, baseline: Verdict) -> Iterable[str]:
                     f"{found.difference:+.3f} ({found.interval.low:+.3f} to {found.interval.high:+.3f})",
                     str(found.better),
                     str(found.worse),
-                    f"{found.p:.4f}",
+                    "<0.0001" if found.p < _LEAST_P else f"{found.p:.4f}",
                     found.test,
                     str(found.only_second),
                     str(found.only_first),
@@ -252,7 +242,18 @@ def _name(verdict: Verdict) -> str:
 def _share(one: Outcomes) -> str:
     if isinstance(one.interval, Undefined):
         return "–"
-    return f"{one.right / one.judged:.3f} ({told(one.interval)})"
+    return f"{one.right / one.judged:.3f} ({_told(one.interval)})"
+
+
+def _told(value: Value | Interval) -> str:
+    """A value with three decimals, an interval, or a dash where there is none."""
+    match value:
+        case Undefined():
+            return "–"
+        case Interval(low, high):
+            return f"{low:.3f} to {high:.3f}"
+        case _:
+            return f"{value:.3f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
