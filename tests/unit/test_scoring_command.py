@@ -157,7 +157,7 @@ def test_questions_without_a_row_count_as_zero_and_are_named(capsys) -> None:
     assert run["missing"] == ["q10", "q11"]
     assert run["metrics"]["EM"]["mean"]["value"] == pytest.approx(5 / 6)
     assert run["metrics"]["EM"]["without_failed"]["value"] == 1
-    assert "partial: 2 questions have no row: 'q10', 'q11'" in run["notes"]
+    assert "partial: 2 of 12 questions have no row: 'q10', 'q11'" in run["notes"]
 
 
 def test_a_partial_run_is_marked_and_refused_when_strict(capsys) -> None:

@@ -1,5 +1,7 @@
 """A run against its gold: outcomes, denominators, what is missing, what is compared."""
 
+import re
+
 import pytest
 
 from distinguo.datasets.questions import UNJUDGED
@@ -9,6 +11,7 @@ from distinguo.results.file import Results
 from distinguo.results.rows import Row, Weighed
 from distinguo.scoring.judging import Gold, Run, Verdict, against, check_questions, gather, judge, some
 from distinguo.scoring.outcomes import ENDINGS
+from distinguo.scoring.page import Report, remarks, tables
 from distinguo.scoring.retrieval import gold_grades
 from distinguo.scoring.significance import Comparison
 from distinguo.scoring.value import Undefined
@@ -210,3 +213,20 @@ def test_shards_of_one_run_are_joined_and_repeats_are_not() -> None:
     joined, lone, again = gather({"one": one, "other": other, "two": two, "again": one})
     assert (joined.name, list(joined.rows), len(joined.segments)) == ("one", ["a", "b"], 2)
     assert (lone.name, again.name, list(again.rows)) == ("other", "again", ["a"])
+
+
+def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> None:
+    examples = asked("q", "?", documents=("d",)), asked("r", "Ann")
+    search = judged(run(answered("q", "", "d"), answered("r", ""), name="search"), *examples, metrics=())
+    closed = judged(run(answered("q", "x"), Row("r", "failed"), name="closed"), *examples, metrics=("EM",))
+    other = judged(run(answered("q", "x"), name="other"), *examples, metrics=("EM",))
+    shown = tables(
+        Report("Results", "", "EM", ignore_self=False, verdicts=(closed, search, other), baseline=closed)
+    )
+    answers, found = shown.index("## Answers"), shown.index("## Retrieval")
+    assert "search" in shown[:answers]
+    assert "search" not in shown[answers:found]
+    assert re.search(r"\| search +\| all +\| 2 +\| – ", shown)
+    assert "the runs have no question in common that has a value in both" in shown
+    assert remarks(closed)[0] == "partial: 1 of 2 questions failed"
+    assert "`EM`: undefined for 1 of 2: the gold answers have nothing to compare" in remarks(closed)

@@ -211,15 +211,15 @@ def _remarks(verdicts: Sequence[Verdict]) -> Iterable[str]:
 
 def remarks(verdict: Verdict) -> list[str]:
     """What a reader of the figures must know: what is missing, undefined or left out."""
-    found = list(verdict.notes)
-    if failed := verdict.outcomes[0].counts["failed"]:
-        found.append(f"partial: {failed} questions failed")
-    if verdict.missing:
-        found.append(f"partial: {len(verdict.missing)} questions have no row: {some(verdict.missing)}")
+    found, whole = list(verdict.notes), verdict.outcomes[0]
+    if failed := whole.counts["failed"]:
+        found.append(f"partial: {failed} of {whole.n} questions failed")
+    if missing := verdict.missing:
+        found.append(f"partial: {len(missing)} of {whole.n} questions have no row: {some(missing)}")
     undefined: dict[str, list[str]] = {}
     for figure in verdict.figures:
-        if figure.mean.undefined:
-            reason = f"undefined for {figure.mean.undefined} questions: {'; '.join(figure.mean.reasons)}"
+        if count := figure.mean.undefined:
+            reason = f"undefined for {count} of {len(figure.values)}: {'; '.join(figure.mean.reasons)}"
             undefined.setdefault(reason, []).append(f"`{figure.name}`")
     return found + [f"{', '.join(names)}: {reason}" for reason, names in undefined.items()]
 
