@@ -1,0 +1,101 @@
+"""The TOML of a grid becomes sets, cells and settings; what is wrong in it is named by its path."""
+
+from pathlib import Path
+
+import pytest
+
+from distinguo.config.grid import GridSettings, SetSettings
+from distinguo.errors import ConfigError
+
+BASELINE = Path(__file__).parents[2] / "docs" / "results" / "baseline.toml"
+
+GRID = """
+name = "try"
+corpus = ["nq_open"]
+[sets.nq]
+data = "nq_open"
+sample = 3
+[limits]
+max_calls = 7
+[indexes.long]
+chunk_tokens = 400
+[[runs]]
+sets = "nq"
+method = ["closed_book", "bm25"]
+k = [1, 3]
+[[runs]]
+sets = "nq"
+method = "retrieve"
+retriever = { name = "dense", index = "long" }
+"""
+
+
+def load(tmp_path: Path, text: str) -> GridSettings:
+    path = tmp_path / "grid.toml"
+    path.write_text(text, encoding="utf-8")
+    return GridSettings.load(path)
+
+
+def test_a_grid_is_read(tmp_path: Path) -> None:
+    grid = load(tmp_path, GRID)
+    assert (grid.name, grid.corpus) == ("try", ("nq_open",))
+    assert grid.sets == {"nq": SetSettings("nq_open", sample=3)}
+    assert [cell.name for cell in grid.cells][:3] == ["nq.closed_book", "nq.bm25.k=1", "nq.bm25.k=3"]
+    assert grid.settings.limits.max_calls == 7
+    assert grid.settings.indexes["long"].chunk_tokens == 400
+    assert grid.indexes == ("default", "long")
+
+
+def test_an_index_that_no_cell_searches_is_not_made(tmp_path: Path) -> None:
+    assert load(tmp_path, GRID.replace('["closed_book", "bm25"]\nk = [1, 3]', '"closed_book"')).indexes == (
+        "long",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "try"', "", "name: None is not the name of a grid"),
+        ('name = "try"', 'name = "../try"', "name: '../try' is not"),
+        ('corpus = ["nq_open"]', 'corpus = "nq_open"', "corpus: 'nq_open' is not a list"),
+        ('data = "nq_open"', "", r"sets\.nq\.data: missing"),
+        ("sample = 3", "sample = -3", r"sets\.nq\.sample: -3 is not a whole number from 0"),
+        ("sample = 3", "samples = 3", r"sets\.nq\.samples: unknown setting; did you mean 'sample'"),
+        ('sets = "nq"', 'sets = "nqq"', "there is no set 'nqq'; did you mean 'nq'"),
+        (
+            'method = "retrieve"',
+            'method = "retrive"',
+            "there is no method 'retrive'; did you mean 'retrieve'",
+        ),
+        ("max_calls", "max_call", r"limits\.max_call: unknown setting"),
+        ("[[runs]]", "[[run]]", "run: unknown setting; did you mean 'runs'"),
+        ("[sets.nq]", "[sets.nq", "is not TOML"),
+    ],
+)
+def test_mistakes_are_named_by_their_path(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, GRID.replace(old, new))
+
+
+def test_a_grid_without_runs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"runs: None; expected \[\[runs\]\]"):
+        load(tmp_path, GRID.partition("[[runs]]")[0])
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read the configuration .*none\.toml"):
+        GridSettings.load(tmp_path / "none.toml")
+
+
+def test_the_baseline_is_what_it_promises() -> None:
+    grid = GridSettings.load(BASELINE)
+    assert [cell.name for cell in grid.cells] == [
+        "nq_open.retrieve.k=10.retriever=lexical",
+        "nq_open.retrieve.k=10.retriever=dense",
+        "nq_open.retrieve.k=10.retriever=hybrid",
+        "nq_open_100.closed_book",
+        "nq_open_100.bm25.k=3",
+        "nq_open_100.dense.k=3",
+        "nq_open_100.hybrid.k=3",
+    ]
+    assert grid.sets["nq_open_100"] == SetSettings("nq_open", "open", 100, 1)
