@@ -143,7 +143,6 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(
             "127.1",
             "2130706433",
             "0x7f.0.0.1",
-            "0177.0.0.1",
             "0.0.0.0",
             "10.1.2.3",
             "172.16.0.1",

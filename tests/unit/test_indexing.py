@@ -1,14 +1,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from distinguo.backends.index.index import Index
 from distinguo.documents.chunking import Chunking
 from distinguo.documents.readers import Skipped, read
-from distinguo.errors import BackendError, ConfigError, DistinguoError, MismatchError
+from distinguo.errors import BackendError, ConfigError, DataError, DistinguoError, MismatchError
 from distinguo.indexing.build import Recipe, build
+from distinguo.indexing.sorting import Folded
 from distinguo.records import Condition, Document, Role
 from distinguo.testing import HashEncoder, WordTokeniser
 
@@ -78,9 +81,30 @@ def test_of_a_changed_document_only_new_passages_are_embedded(index: Index, reci
     assert [p.text for p, _ in index.lexical([("text", 1.0)], 9)] == ["New text stands here."]
 
 
-def test_equal_texts_are_embedded_once(index: Index, recipe: Recipe) -> None:
-    report = build(index, _documents(a="Same.", b="Same.", c="Same."), recipe)
-    assert (report.passages, report.embedded, index.count()) == (3, 1, 3)
+def test_equal_passages_of_two_documents_are_embedded_once(index: Index, recipe: Recipe) -> None:
+    report = build(index, _documents(a="Same as it was. One.", b="Same as it was. Two."), recipe)
+    assert (report.passages, report.embedded, index.count()) == (4, 3, 4)
+
+
+def test_of_documents_of_the_same_words_one_is_indexed(index: Index, recipe: Recipe) -> None:
+    report = build(index, _documents(b="The same.", c="the SAME", a="The  same!", d="The same 1."), recipe)
+    assert (report.added, report.documents, report.passages) == (2, 2, 2)
+    assert report.folded == (Folded("b.txt", "b", "a"), Folded("c.txt", "c", "a"))
+    assert report.skipped == ()
+    assert index.hashes().keys() == {"a", "d"}
+    assert index.check() == ()
+
+
+def test_a_twin_takes_the_place_of_one_that_changes_or_goes(index: Index, recipe: Recipe) -> None:
+    build(index, _documents(a="The same.", b="The same."), recipe)
+    assert index.hashes().keys() == {"a"}
+    report = build(index, _documents(b="The same.", a="Another one."), recipe)
+    assert (report.added, report.changed, report.folded) == (1, 1, ())
+    assert {p.text for p in index.passages(["a#1", "b#1"])} == {"Another one.", "The same."}
+    report = build(index, _documents(c="the same", b="Another one."), recipe, missing="delete")
+    assert (report.added, report.changed, report.deleted) == (1, 1, 1)
+    assert index.hashes().keys() == {"b", "c"}
+    assert index.check() == ()
 
 
 def test_the_encoder_sees_no_more_than_a_batch(index: Index, recipe: Recipe) -> None:
@@ -168,34 +192,6 @@ def test_a_folder_becomes_searchable(tmp_path: Path, index: Index, recipe: Recip
     )
 
 
-def _folder(place: Path, text: str) -> Path:
-    place.mkdir(parents=True)
-    (place / "notes.md").write_text(text, encoding="utf-8")
-    return place
-
-
-def test_two_files_of_one_name_never_take_each_others_place(
-    tmp_path: Path, index: Index, recipe: Recipe
-) -> None:
-    one, two = _folder(tmp_path / "x" / "t", "Alpha."), _folder(tmp_path / "y" / "t", "Beta.")
-    build(index, read(one), recipe)
-    (skipped,) = build(index, read(two), recipe).skipped
-    assert skipped.source == str(two / "notes.md")
-    assert str(one / "notes.md") in skipped.reason
-    assert [p.text for p in index.passages(["notes.md#1"])] == ["Alpha."]
-    assert build(index, read(one / ".." / "t"), recipe).skipped == ()
-    assert build(index, read(two), recipe, missing="delete").changed == 1
-
-
-def test_a_moved_or_changed_file_takes_its_own_place(tmp_path: Path, index: Index, recipe: Recipe) -> None:
-    build(index, read(_folder(tmp_path / "x", "Alpha.")), recipe)
-    (tmp_path / "x").rename(tmp_path / "y")
-    report = build(index, read(tmp_path / "y"), recipe)
-    assert (report.changed, report.embedded, report.skipped) == (1, 0, ())
-    (tmp_path / "y" / "notes.md").write_text("Gamma.", encoding="utf-8")
-    assert build(index, read(tmp_path / "y"), recipe).changed == 1
-
-
 def test_a_document_that_no_index_takes_is_skipped_and_spoils_no_other(index: Index, recipe: Recipe) -> None:
     bad = Document("bad", "text", meta=(("x", float("inf")),))
     report = build(index, [bad, Document("good", "text")], recipe)
@@ -208,3 +204,36 @@ def test_many_fields_cost_little(index: Index, recipe: Recipe) -> None:
     build(index, [Document("a", "text", meta=meta)], recipe)  # with an engine index for each: minutes
     (found,) = index.lexical([("text", 1.0)], 5, where=[Condition("field 299", ">", 298)])
     assert found[0].document == "a"
+
+
+class Mixed:
+    """An index that gives every question the same answer."""
+
+    def __init__(self, index: Index, broken: str) -> None:
+        self._index, self._broken = index, broken
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def dense(self, vector: Any, k: int) -> Any:
+        return self._index.dense(vector if self._broken != "dense" else np.ones_like(vector), 1)
+
+    def lexical(self, probes: Any, k: int) -> Any:
+        return self._index.lexical(probes if self._broken != "lexical" else [("sentence", 1.0)], 1)
+
+
+@pytest.mark.parametrize("broken", ["dense", "lexical", "nothing"])
+def test_an_index_that_answers_with_something_else_is_found_out(
+    index: Index, recipe: Recipe, broken: str
+) -> None:
+    documents = _documents(**{f"d{n}": f"This sentence says word{n}." for n in range(30)})
+    mixed = cast("Index", Mixed(index, broken))
+    if broken == "nothing":
+        assert build(mixed, documents, recipe).added == 30
+    else:
+        with pytest.raises(DataError, match=r"does not find 'd.*by their own text.*--rebuild"):
+            build(mixed, documents, recipe)
+
+
+def test_texts_without_words_pass_the_self_test(index: Index, recipe: Recipe) -> None:
+    assert build(index, _documents(a="?!", b="the", c="…"), recipe).added == 3

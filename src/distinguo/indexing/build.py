@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain
 from typing import Literal, final
 
 from distinguo.backends.index.edge import ANALYSER
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index
-from distinguo.backends.index.truth import Change, content_of, hash_of, searchable
+from distinguo.backends.index.truth import Change, content_of, searchable
 from distinguo.documents.chunking import Chunking, chunk
-from distinguo.documents.readers import Read, Skipped, once, usable
+from distinguo.documents.found import Read, Skipped
 from distinguo.errors import BackendError, ConfigError
+from distinguo.indexing.selftest import verify
+from distinguo.indexing.sorting import Folded, Known, Lost, Sorter
 from distinguo.protocols import Encoder, Tokeniser
-from distinguo.records import Document
+from distinguo.records import Document, Passage
 
 Progress = Callable[[int, int], None]
 """Is told how many documents are done, and of how many; 0 while their number is not known."""
@@ -54,6 +56,10 @@ class Recipe:
             analyser=ANALYSER,
         )
 
+    def cut(self, document: Document) -> tuple[Passage, ...]:
+        """The passages of `document`."""
+        return chunk(document, self.chunking, self.tokeniser)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,9 @@ class Report:
         passages: passages of the added and changed documents.
         embedded: texts that the encoder was asked for; the others' vectors were known.
         skipped: what did not become a document, and why.
+        folded: documents that are the same words as another one, which stands for them.
+        stale: ids of documents that stay as they were, because their files could not be read again.
+        missing: ids of documents that stay although their files are gone.
         seconds: how long it took.
     """
 
@@ -75,11 +84,14 @@ class Report:
     passages: int
     embedded: int
     skipped: tuple[Skipped, ...]
+    folded: tuple[Folded, ...]
     seconds: float
+    stale: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
-        """The documents that were read."""
+        """The documents that were read and are in the index."""
         return self.added + self.changed + self.unchanged
 
 
@@ -93,94 +105,62 @@ def build(
 ) -> Report:
     """Add `documents` to `index`, each in place of that of its id; those that are unchanged cost nothing.
 
+    Of documents that are the same words, those of the index included, one is kept: the first by id. With
+    `missing` "delete", documents of the index that are not among `documents` are removed at the end.
     Every batch is committed as it is done: after a kill, the same call goes on where it was and embeds
-    nothing twice. With `missing` "delete", documents of the index that are not among `documents` are removed
-    at the end. With "keep", a file whose id is the name of another file that is still there (of one name, in
-    another folder) is skipped: neither silently takes the other's place.
-    Raises `BackendError` when the encoder fails and `DataError` when the disk does.
+    nothing twice. At the end, some of what was written is searched for.
+    Raises `BackendError` when the encoder fails, and `DataError` when the disk does or that is not found.
     """
-    began = time.monotonic()
+    lost: Lost = set if missing == "delete" else lambda unmet: set()
     total = len(documents) if isinstance(documents, Sized) else 0
-    tally = _Tally(index.hashes(), index.sources() if missing == "keep" else {}, total, progress)
-    embedded = passages = 0
-    for changes in _groups(tally.changed(documents, recipe), recipe.batch):
-        embedded += _embed(index, changes, recipe)
-        index.replace(changes)
-        passages += sum(len(change.passages) for change in changes)
-    deleted = index.delete(tally.unseen()) if missing == "delete" else 0
-    index.sweep()
-    return Report(
-        tally.added,
-        tally.updated,
-        tally.unchanged,
-        deleted,
-        passages,
-        embedded,
-        tuple(tally.skipped),
-        time.monotonic() - began,
+    known = Known.of(index)
+    return bring(
+        index, documents, recipe, known=known, lost=lost, progress=lambda done: progress(done, total)
     )
 
 
-@final
-class _Tally:
-    """Sorts what is read into changed, unchanged and skipped, and counts."""
-
-    def __init__(
-        self, known: Mapping[str, bytes], sources: Mapping[str, str], total: int, progress: Progress
-    ) -> None:
-        self._known, self._sources, self._total, self._progress = known, sources, total, progress
-        self._seen: set[str] = set()
-        self.skipped: list[Skipped] = []
-        self.added = self.updated = self.unchanged = 0
-
-    def changed(self, documents: Iterable[Read], recipe: Recipe) -> Iterator[Change]:
-        """The documents that the index does not hold as they are, cut into passages."""
-        for done, item in enumerate(once(map(usable, documents)), 1):
-            match item:
-                case Skipped():
-                    self.skipped.append(item)
-                case Document():
-                    yield from self._sorted(item, recipe)
-            self._progress(done, self._total)
-
-    def unseen(self) -> set[str]:
-        """Ids of documents in the index that were not read."""
-        return self._known.keys() - self._seen
-
-    def _sorted(self, document: Document, recipe: Recipe) -> Iterator[Change]:
-        before, there = self._known.get(document.id), self._sources.get(document.id, "")
-        if _are_two_files(document, there):
-            self.skipped.append(
-                Skipped(
-                    document.source,
-                    f"the id {document.id!r} belongs to {there}; index a folder above both, "
-                    "or keep them in two indexes",
-                )
-            )
-            return
-        if before == hash_of(document):
-            self.unchanged += 1
-        elif passages := chunk(document, recipe.chunking, recipe.tokeniser):
-            self.added, self.updated = self.added + (before is None), self.updated + (before is not None)
-            yield Change(document, passages)
-        else:
-            self.skipped.append(Skipped(document.source, "empty"))
-            return
-        self._seen.add(document.id)
+def bring(
+    index: Index,
+    documents: Iterable[Read],
+    recipe: Recipe,
+    *,
+    known: Known,
+    lost: Lost,
+    progress: Callable[[int], None],
+) -> Report:
+    """`build`, where `known` is what `index` has, and `lost` says what is to go of that which was not met."""
+    began = time.monotonic()
+    sorter = Sorter(known, recipe.cut)
+    embedded = passages = 0
+    for group in chain(_groups(sorter.changes(_told(documents, progress), lost), recipe.batch), ([],)):
+        changes = [change for change in group if change.document.id not in sorter.gone]
+        embedded += _embed(index, changes, recipe)
+        if changes:
+            index.replace(changes)
+        if sorter.gone:
+            index.delete(sorter.gone)
+            sorter.gone.clear()
+        passages += sum(len(change.passages) for change in changes)
+    index.sweep()
+    index.settle()
+    verify(index, sorter.in_state("added", "changed"))
+    return Report(
+        added=sorter.count("added"),
+        changed=sorter.count("changed"),
+        unchanged=sorter.count("unchanged"),
+        deleted=sorter.deleted,
+        passages=passages,
+        embedded=embedded,
+        skipped=tuple(sorter.skipped),
+        folded=sorter.folded,
+        seconds=time.monotonic() - began,
+    )
 
 
-def _are_two_files(document: Document, there: str) -> bool:
-    """Whether `document` and what lies at `there` are two files, and its id is the end of both paths.
-
-    A file that was moved is one, and an id that a file gives may come from any.
-    """
-    ending = f"/{document.id}"
-    if there == document.source or not (there.endswith(ending) and document.source.endswith(ending)):
-        return False
-    try:
-        return not Path(there).samefile(document.source)
-    except (OSError, ValueError):
-        return False
+def _told(documents: Iterable[Read], progress: Callable[[int], None]) -> Iterator[Read]:
+    for done, item in enumerate(documents, 1):
+        yield item
+        progress(done)
 
 
 def _groups(changes: Iterable[Change], size: int) -> Iterator[list[Change]]:
