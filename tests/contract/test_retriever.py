@@ -5,9 +5,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 
 from distinguo.backends.index.index import Index
 from distinguo.backends.index.late import Late
+from distinguo.backends.index.qdrant import QdrantServer
 from distinguo.backends.index.retrievers import Dense, Hybrid, Lexical
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
@@ -16,6 +18,9 @@ from distinguo.records import Condition, Document, Hit, Probe, Query, Role
 from distinguo.testing import HashEncoder, ListRetriever, WordTokeniser
 from distinguo.text.sameness import essence
 from doubles.indexed import put
+
+# The in-memory mode of Qdrant's client is always exact, and warns whoever asks it to be.
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
 
 DOCUMENTS = [
     Document("a", "Fever and a rash on both arms.", meta=(("year", 2020),)),
@@ -40,11 +45,15 @@ class HashEmbedder:
         return HashEncoder().encode_tokens([text], role)[0]
 
 
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+def in_memory(identity: str, dimension: int) -> QdrantServer:
+    return QdrantServer.open(QdrantClient(":memory:"), identity, owner=identity, dimension=dimension)
+
+
+@pytest.fixture(scope="module", params=[None, in_memory], ids=["edge", "qdrant"])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder: Path = tmp_path_factory.mktemp("retrievers") / "index"
     recipe = Recipe(HashEncoder(), WordTokeniser())
-    with Index.make(folder, recipe.fingerprint) as index:
+    with Index.make(folder, recipe.fingerprint, server=request.param) as index:
         put(index, DOCUMENTS + TIED + COPIES, recipe)
         yield index
 

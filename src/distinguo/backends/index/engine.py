@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -24,7 +24,9 @@ class Point:
 
 
 class Engine(Protocol):
-    """Ranks passages by words and by vectors. Every method raises `DataError` when the engine fails.
+    """Ranks passages by words and by vectors.
+
+    Every method raises `DataError` when the engine fails, and `BackendError` when it cannot be reached.
 
     To apply a change twice does no harm. It knows nothing of metadata: the truth says which passages meet a
     filter, and they are ranked alone.
@@ -65,3 +67,7 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
         ...
+
+
+Connect = Callable[[str, int], Engine]
+"""Reaches the engine that all processes of an index share: of the truth of an identity, for a dimension."""

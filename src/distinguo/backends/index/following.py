@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol, final
 
-from distinguo.backends.index.engine import Engine, Point
+from distinguo.backends.index.engine import Connect, Engine, Point
 from distinguo.backends.index.truth import Truth, searchable
 from distinguo.errors import DataError
 
@@ -70,23 +70,33 @@ class Shared:
     have are dropped from what it finds.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._truth: Truth | None = None  # the one that the engine is of
+        self._reached: Engine | None = None
 
     def engine(self, truth: Truth) -> Engine:
-        """The one engine."""
-        return self._engine
+        """The one engine. Raises `DataError` if it was never given what `truth` shows."""
+        engine, is_first = self._reach(truth)
+        if is_first and truth.count() and not engine.count():
+            self.close()
+            raise DataError(
+                "the server has nothing of this index yet, or no more; to send it there: distinguo index"
+            )
+        return engine
 
     def committed(self, truth: Truth) -> None:
-        """Apply what the engine lacks, and record how far it came; a new truth begins with an empty one."""
-        sequence, applied = truth.sequence, truth.applied
-        if applied is None:
-            self._engine.delete(self._engine.numbers())
-        elif applied == sequence:
-            return
-        replay(truth, self._engine, applied or 0)
-        self._engine.flush()
-        truth.keep_applied(sequence)
+        """Apply what the engine lacks, and record how far it came."""
+        engine, is_first = self._reach(truth)
+        sequence = truth.sequence
+        if truth.applied != sequence:
+            replay(truth, engine, truth.applied or 0)
+            engine.flush()
+            truth.keep_applied(sequence)
+        if is_first and engine.count() != truth.count():  # it is another than it was, or lost something
+            engine.delete(engine.numbers() - {*truth.numbers()})
+            replay(truth, engine, 0)
+            engine.flush()
 
     def is_due(self, truth: Truth) -> bool:
         """Never: the server optimises by itself."""
@@ -99,4 +109,15 @@ class Shared:
 
     def close(self) -> None:
         """Let go of the connection."""
-        self._engine.close()
+        if self._reached:
+            self._reached.close()
+        self._truth = self._reached = None
+
+    def _reach(self, truth: Truth) -> tuple[Engine, bool]:
+        """The engine, and whether this is the first that is seen of it."""
+        if self._reached and self._truth is truth:
+            return self._reached, False
+        engine = self._connect(truth.identity, truth.fingerprint.dimension)
+        self.close()
+        self._truth, self._reached = truth, engine
+        return engine, True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self, final
 from distinguo.backends.index.building import Progress, build_apart
 from distinguo.backends.index.copies import READERS, Copies
 from distinguo.backends.index.edge import ANALYSER
-from distinguo.backends.index.engine import Engine
+from distinguo.backends.index.engine import Connect
 from distinguo.backends.index.fingerprint import Fingerprint, mismatch
 from distinguo.backends.index.folders import clear
 from distinguo.backends.index.following import Following, Shared
@@ -49,18 +49,18 @@ class Index:
     Every method raises `DataError` when the disk fails.
     """
 
-    def __init__(self, folder: Path, truth: Truth, engine: Engine | None, lock: Lock | None) -> None:
+    def __init__(self, folder: Path, truth: Truth, server: Connect | None, lock: Lock | None) -> None:
         self._folder, self._truth, self._lock = folder, truth, lock
-        self._following: Following = Shared(engine) if engine else Copies(folder)
+        self._following: Following = Shared(server) if server else Copies(folder)
         self._turn = RLock()
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────────
 
     @classmethod
-    def open(cls, folder: Path, *, encoder: str, engine: Engine | None = None) -> Self:
+    def open(cls, folder: Path, *, encoder: str, server: Connect | None = None) -> Self:
         """The index in `folder`, to search it with the encoder of the fingerprint `encoder`.
 
-        `engine` is one that all processes share, a server; without it each makes its own, embedded.
+        `server` reaches an engine that all processes share; without it each makes its own, embedded.
 
         Raises:
             DataError: there is no index.
@@ -74,10 +74,10 @@ class Index:
         except BaseException:
             truth.close()
             raise
-        return cls(folder, truth, engine, None)
+        return cls(folder, truth, server, None)
 
     @classmethod
-    def make(cls, folder: Path, fingerprint: Fingerprint, *, engine: Engine | None = None) -> Self:
+    def make(cls, folder: Path, fingerprint: Fingerprint, *, server: Connect | None = None) -> Self:
         """The index in `folder`, to change it; a new one where there is none.
 
         Raises:
@@ -97,7 +97,7 @@ class Index:
             path = folder / FILE
             truth = Truth.open(path, "write") if path.exists() else Truth.create(path, fingerprint)
             truth.fingerprint.check(fingerprint, index=str(folder))
-            index = cls(folder, truth, engine, lock)
+            index = cls(folder, truth, server, lock)
             index._following.committed(truth)
         except BaseException:
             if truth is not None:
@@ -349,6 +349,18 @@ def _blob(vector: Vector, dimension: int) -> bytes:
     return vector.tobytes()
 
 
+def _identity(path: Path) -> str:
+    """That of the truth at `path`; empty if it is damaged, or of another version of Distinguo."""
+    try:
+        truth = Truth.open(path)
+    except DataError:
+        return ""
+    try:
+        return truth.identity
+    finally:
+        truth.close()
+
+
 def _is_there(folder: Path) -> bool:
     path = folder / FILE
     try:
@@ -357,16 +369,19 @@ def _is_there(folder: Path) -> bool:
         raise DataError(f"cannot look at {str(path)!r}: {error.strerror}") from error
 
 
-def erase(folder: Path) -> None:
+def erase(folder: Path, forget: Callable[[str], None] = lambda identity: None) -> None:
     """Remove the index in `folder`, if there is one.
 
-    Processes that have it open to search it keep what they have, until another is complete in its place.
-    Raises `DataError` if one has it open to change it.
+    Processes that have it open to search it keep what they have, until another is complete in its place; but
+    `forget` is told the identity of its truth, and may remove what a server has of it at once. Raises
+    `DataError` if a process has it open to change it.
     """
     if not _is_there(folder):
         return
     lock = Lock.take(folder)
     try:
+        if identity := _identity(folder / FILE):
+            forget(identity)
         # The truth goes first: without it there is no index, and to make one removes what else is left.
         for path in (folder / FILE, *sides(folder / FILE)):
             path.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Final, Self, cast, final
+from uuid import uuid4
 
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.sqlite import Mode, connect, create, damaged, translated
@@ -85,7 +86,7 @@ class Truth:
     def create(cls, path: Path, fingerprint: Fingerprint) -> Self:
         """A new, empty truth at `path`, which only its owner can read. Nothing is left there on failure."""
         with translated(str(path)):
-            create(path, {"schema": SCHEMA, **_EMPTY, **asdict(fingerprint)})
+            create(path, {"schema": SCHEMA, **_EMPTY, "identity": uuid4().hex, **asdict(fingerprint)})
         return cls.open(path, "write")
 
     @classmethod
@@ -126,6 +127,11 @@ class Truth:
     def head(self) -> tuple[int, str]:
         """`sequence` and `generation` of one moment."""
         return cast("tuple[int, str]", self._ask(_HEAD)[0])
+
+    @property
+    def identity(self) -> str:
+        """What tells this truth from all others, and from one that is built anew in its place."""
+        return cast("str", self._told("identity"))
 
     @property
     def generation(self) -> str:
