@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from distinguo.backends.cache import CallCache
-from distinguo.backends.index.index import Index
 from distinguo.cli.console import out, styled
 from distinguo.cli.setting_up import places, settings
 from distinguo.config.build import Components
@@ -114,8 +113,7 @@ def _counted(here: Places) -> str:
 def _index(components: Components, name: str) -> str:
     if name not in components.settings.indexes:
         return "not in this configuration, and so not looked at"
-    encoder = components.recipe(name).encoder.fingerprint
-    with Index.open(components.places.indexes / name, encoder=encoder) as index:
+    with components.open_index(name) as index:
         if faults := index.check():
             raise DataError(
                 "; ".join(faults) + f"; rebuild it with `distinguo index … --name {name} --rebuild`"

@@ -6,13 +6,16 @@ import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast, final
 
 from distinguo.backends.batching import BatchedEmbedder, BatchedTokenEmbedder
 from distinguo.backends.embedding.cuts import NotedCuts
 from distinguo.backends.embedding.remembered import Remembered
-from distinguo.backends.index.index import Index
+from distinguo.backends.index.engine import Connect
+from distinguo.backends.index.index import Index, erase
+from distinguo.backends.index.qdrant import Server
 from distinguo.backends.limits import Budget
 from distinguo.backends.retry import PatientEncoder
 from distinguo.backends.wrapped import wrap_embedder, wrap_llm, wrap_retriever
@@ -210,7 +213,29 @@ class Components:
 
         Close it as soon as it is changed: nobody else can change it until then.
         """
-        return self._closing(Index.make(self.places.indexes / name, self.recipe(name).fingerprint))
+        folder, fingerprint = self.places.indexes / name, self.recipe(name).fingerprint
+        return self._closing(Index.make(folder, fingerprint, server=self._connect(name)))
+
+    def open_index(self, name: str) -> Index:
+        """The index `name`, to search it."""
+        folder, encoder = self.places.indexes / name, self._encoding(name).encoder.fingerprint
+        return self._closing(Index.open(folder, encoder=encoder, server=self._connect(name)))
+
+    def erase_index(self, name: str) -> None:
+        """Remove the index `name`, if there is one, and what a server has of it."""
+        server = self._server(name)
+        erase(self.places.indexes / name, partial(server.erase, name) if server else None)
+
+    def _connect(self, name: str) -> Connect | None:
+        server = self._server(name)
+        return partial(server.open, name) if server else None
+
+    def _server(self, name: str) -> Server | None:
+        spec, path = self._index_settings(name).engine, f"indexes.{name}.engine"
+        entry, written = _named(
+            {"name": "qdrant", **spec} if isinstance(spec, dict) else spec, path, default=None
+        )
+        return cast("Server | None", call(find("engine", entry, path=path), written, path=path))
 
     def _retriever(self, spec: object, path: str) -> Retriever:
         name, written, index_name = self._retriever_spec(spec, path)
@@ -248,11 +273,7 @@ class Components:
         return cast("Table", retriever).get("index", "default") if isinstance(retriever, dict) else "default"
 
     def _index(self, name: str) -> Index:
-        return self._once("index", name, lambda: self._open_index(name))
-
-    def _open_index(self, name: str) -> Index:
-        encoder = self._encoding(name).encoder.fingerprint
-        return self._closing(Index.open(self.places.indexes / name, encoder=encoder))
+        return self._once("index", name, lambda: self.open_index(name))
 
     def _new_embedder(self, name: str) -> Embedder:
         encoding = self._encoding(name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Final, final
 from urllib.parse import urlsplit, urlunsplit
 
+from distinguo.backends.index.qdrant import Server
 from distinguo.config.places import located
 from distinguo.config.signatures import Within
 from distinguo.errors import ConfigError
@@ -137,6 +138,15 @@ def openai_encoder(  # noqa: PLR0913  these are the settings of a configuration
         total=total,
     )
     return Encoding(encoder, Pieces())
+
+
+def edge() -> None:
+    """The embedded engine: every process that searches has a copy of its own."""
+
+
+def qdrant(url: str, key_env: str = "", timeout: Annotated[int, Within(1, 3600)] = 60) -> Server:
+    """A Qdrant server, one collection per index; the key is in the environment variable `key_env`."""
+    return Server(url, _key(key_env), timeout)
 
 
 def _address(url: str) -> str:

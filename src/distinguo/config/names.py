@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-Kind = Literal["method", "retriever", "llm", "encoder"]
+Kind = Literal["method", "retriever", "llm", "encoder", "engine"]
 
 METHODS: Final = {
     "closed_book": "distinguo.methods.baselines.closed_book:ClosedBook",
@@ -37,9 +37,15 @@ ENCODERS: Final = {
     "sentence-transformers": "distinguo.config.models:sentence_transformers",
 }
 
+ENGINES: Final = {
+    "edge": "distinguo.config.models:edge",
+    "qdrant": "distinguo.config.models:qdrant",
+}
+
 TABLES: Final[Mapping[Kind, Mapping[str, str]]] = {
     "method": METHODS,
     "retriever": RETRIEVERS,
     "llm": LLMS,
     "encoder": ENCODERS,
+    "engine": ENGINES,
 }

@@ -30,6 +30,7 @@ class IndexSettings:
     encoder: Spec = "all-minilm-l6-v2-int8"
     chunk_tokens: Annotated[int, Within(1)] = 200
     chunk_overlap: Annotated[int, Within(0)] = 40
+    engine: Spec = "edge"
 
     def __post_init__(self) -> None:
         _ = self.chunking  # raises early where the two do not go together

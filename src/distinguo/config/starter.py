@@ -24,6 +24,8 @@ llm = "qwen2.5-coder-1.5b-instruct"        # embedded, on the CPU; see `distingu
 encoder = "all-minilm-l6-v2-int8"          # or { url = "…/v1", model = "…", key_env = "…" }
 chunk_tokens = 200
 chunk_overlap = 40
+# A Qdrant server in place of the embedded engine, with `pip install 'distinguo[qdrant]'`.
+# engine = { url = "http://localhost:6333", key_env = "QDRANT_KEY" }
 
 [method]
 name = "hybrid"                            # see `distinguo methods`

@@ -369,7 +369,7 @@ def _is_there(folder: Path) -> bool:
         raise DataError(f"cannot look at {str(path)!r}: {error.strerror}") from error
 
 
-def erase(folder: Path, forget: Callable[[str], None] = lambda identity: None) -> None:
+def erase(folder: Path, forget: Callable[[str], None] | None = None) -> None:
     """Remove the index in `folder`, if there is one.
 
     Processes that have it open to search it keep what they have, until another is complete in its place; but
@@ -380,7 +380,7 @@ def erase(folder: Path, forget: Callable[[str], None] = lambda identity: None) -
         return
     lock = Lock.take(folder)
     try:
-        if identity := _identity(folder / FILE):
+        if forget and (identity := _identity(folder / FILE)):
             forget(identity)
         # The truth goes first: without it there is no index, and to make one removes what else is left.
         for path in (folder / FILE, *sides(folder / FILE)):
