@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Self, TypeVar, final
@@ -14,9 +14,9 @@ from typing import Self, TypeVar, final
 from distinguo.config.build import Components
 from distinguo.config.places import Places
 from distinguo.config.settings import FILE_NAME, Settings
-from distinguo.documents.readers import Read, read
+from distinguo.config.updating import update_index
 from distinguo.errors import DataError
-from distinguo.indexing.build import Report, build
+from distinguo.indexing.build import Report
 from distinguo.protocols import Method
 from distinguo.records import Question, Result
 from distinguo.running.many import answer_all
@@ -55,10 +55,15 @@ class Distinguo:
         self._thread = threading.Thread(target=self._loop.run_forever, name="distinguo", daemon=True)
         self._thread.start()
 
-    def index(self, *sources: Path | str, name: str = "default") -> Report:
-        """Bring the index `name` up to date with files and folders. Raises `DataError`, `BackendError`."""
-        found = [item for source in sources for item in read(Path(source))]
-        return self._run(self._index(found, name))
+    def index(
+        self, *places: Path | str, name: str = "default", rebuild: bool = False, prune: bool = False
+    ) -> Report:
+        """Bring the index `name` up to date with files, folders and pages of the web.
+
+        Without any it is brought up to date with all that it was made from. With `rebuild` it is made anew,
+        with `prune` documents are deleted whose files are gone. Raises `DataError`, `BackendError`.
+        """
+        return self._run(self._index(places, name, rebuild=rebuild, prune=prune))
 
     def ask(self, question: str, *, method: str | None = None) -> Result:
         """How `question` ended: ``result.state`` is answered, abstained, unreadable or failed."""
@@ -88,14 +93,10 @@ class Distinguo:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _index(self, found: list[Read], name: str) -> Report:
-        return await asyncio.to_thread(self._build, found, name)
-
-    def _build(self, found: list[Read], name: str) -> Report:
-        with self._components.make_index(name) as index:
-            report = build(index, found, self._components.recipe(name))
-            index.settle()
-            return report
+    async def _index(self, places: Sequence[Path | str], name: str, *, rebuild: bool, prune: bool) -> Report:
+        return await asyncio.to_thread(
+            update_index, self._components, name, places, rebuild=rebuild, prune=prune
+        )
 
     async def _ask(self, questions: list[Question], method: str | None) -> tuple[Result, ...]:
         if method not in self._methods:

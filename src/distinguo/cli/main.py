@@ -78,20 +78,46 @@ def init(
 
 @app.command()
 def index(
-    sources: Annotated[
-        list[Path], typer.Argument(help="Folders or files: .txt, .md, .jsonl.", show_default=False)
-    ],
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FOLDER|FILE|URL",
+            help="What to read (default: all that this index was made from).",
+            show_default=False,
+        ),
+    ] = None,
     name: NameOption = "default",
     config: ConfigOption = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Start over, with the settings as they are now.")
     ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete documents whose files are gone.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would do and need; write nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents; documents that have not changed are left as they are."""
-    from distinguo.cli.indexing import index_documents
+    """Index documents, or bring an index up to date: what has not changed is neither parsed nor embedded."""
+    from distinguo.cli.indexing import index_documents, plan_documents
 
-    index_documents(sources, name=name, config=config, rebuild=rebuild, as_json=as_json)
+    act = plan_documents if dry_run else index_documents
+    act(places or [], name=name, config=config, rebuild=rebuild, prune=prune, as_json=as_json)
+
+
+@app.command()
+def remove(
+    things: Annotated[
+        list[str],
+        typer.Argument(metavar="ID|FILE|FOLDER|URL", help="Which documents.", show_default=False),
+    ],
+    name: NameOption = "default",
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take documents out of an index."""
+    from distinguo.cli.indexing import remove_documents
+
+    remove_documents(things, name=name, config=config, as_json=as_json)
 
 
 @app.command()

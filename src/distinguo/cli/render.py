@@ -74,10 +74,11 @@ def place(item: Row) -> str:
         f"*{heading or title}*" if heading or title else "",
         "" if page or heading else f"characters {item['start']}–{item['end']}",
     )
-    return ", ".join([_nearby(source), *filter(None, parts)])
+    return ", ".join([nearby(source), *filter(None, parts)])
 
 
-def _nearby(source: str) -> str:
+def nearby(source: str) -> str:
+    """`source` from the current folder, if it lies below it."""
     try:
         return str(Path(source).relative_to(Path.cwd()))
     except (OSError, ValueError):
