@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import final
+from typing import Self, final
 
 from distinguo.cli.console import complain, err, out, progress, styled
 from distinguo.cli.live import counts
@@ -32,7 +32,7 @@ def list_cells(file: Path, folder: Path, only: Sequence[str]) -> None:
     """Print the cells, how many questions each has, and how many of them have ended."""
     grid = GridSettings.load(file)
     for cell in _chosen(grid, only):
-        asked, path = _questions(grid.sets[cell.set]), _file(folder, cell)
+        asked, path = _Drawn.of(grid.sets[cell.set]).questions, _file(folder, cell)
         done = {row.id for row in ResultFile.read(path).rows} if path.exists() else set[str]()
         ended = sum(question.id in done for question in asked)
         out().print(styled(f"{cell.name}: {ended:,} of {len(asked):,} questions have ended"))
@@ -42,11 +42,12 @@ def run_grid(file: Path, folder: Path, only: Sequence[str], *, wishes: Wishes, p
     """Bring every cell of the grid to its end; whether all are there."""
     grid = GridSettings.load(file)
     chosen = _chosen(grid, only)
+    drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
     with opened(grid.settings, _places(grid)) as (made, runner):
         _index(grid, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
             made.method_of(_written(cell))
-        task = _Task(grid, made, runner, folder, wishes)
+        task = _Task(grid, drawn, made, runner, folder, wishes)
         try:
             tallies = sweep(chosen, task.run, on_error=_tell)
         except KeyboardInterrupt:
@@ -62,10 +63,26 @@ def run_grid(file: Path, folder: Path, only: Sequence[str], *, wishes: Wishes, p
 
 @final
 @dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The questions of a set, and the file that they are from."""
+
+    source: Path
+    questions: tuple[Question, ...]
+
+    @classmethod
+    def of(cls, chosen: SetSettings) -> Self:
+        folder = set_folder(chosen.data)
+        examples = folder.examples(split=chosen.split, sample=chosen.sample or None, seed=chosen.seed)
+        return cls(folder.questions, tuple(example.question for example in examples))
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class _Task:
     """What all cells share."""
 
     grid: GridSettings
+    drawn: Mapping[str, _Drawn]
     made: Components
     runner: asyncio.Runner
     folder: Path
@@ -73,24 +90,27 @@ class _Task:
 
     def run(self, cell: Cell) -> Tally:
         """Bring `cell` to its end."""
-        chosen, began = self.grid.sets[cell.set], time.monotonic()
-        asked, source, written = _questions(chosen), set_folder(chosen.data).questions, _written(cell)
-        header = fingerprint(self.made.told(written), source)
-        drawn: dict[str, Json] = {
-            "name": cell.set,
-            "split": chosen.split,
-            "sample": chosen.sample,
-            "seed": chosen.seed,
-        }
-        with ResultFile.open(_file(self.folder, cell), {**header, "set": drawn}) as kept:
+        began, written, drawn = time.monotonic(), _written(cell), self.drawn[cell.set]
+        header = fingerprint(self.made.told(written), drawn.source)
+        with ResultFile.open(_file(self.folder, cell), {**header, "set": self._told(cell.set)}) as kept:
             tally = bring_to_end(
-                self.made, self.runner, written, asked, kept, segment=segment(source), wishes=self.wishes
+                self.made,
+                self.runner,
+                written,
+                drawn.questions,
+                kept,
+                segment=segment(drawn.source),
+                wishes=self.wishes,
             )
         seconds = time.monotonic() - began
         out().print(
             styled(f"{cell.name}: {tally.total:,} questions: {counts(tally)}; {cost(tally, seconds)}")
         )
         return tally
+
+    def _told(self, name: str) -> dict[str, Json]:
+        chosen = self.grid.sets[name]
+        return {"name": name, "split": chosen.split, "sample": chosen.sample, "seed": chosen.seed}
 
 
 def _chosen(grid: GridSettings, only: Sequence[str]) -> list[Cell]:
@@ -134,13 +154,6 @@ def _corpus(name: str) -> Path:
     if folder.corpus is None:
         raise ConfigError(f"corpus: the set {name!r} has no documents; expected a corpus.jsonl in it")
     return folder.corpus
-
-
-def _questions(chosen: SetSettings) -> list[Question]:
-    examples = set_folder(chosen.data).examples(
-        split=chosen.split, sample=chosen.sample or None, seed=chosen.seed
-    )
-    return [example.question for example in examples]
 
 
 def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:

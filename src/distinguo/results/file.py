@@ -97,7 +97,7 @@ class ResultFile:
             name, there, here = difference
             raise MismatchError(
                 f"the results {str(path)!r} were made with {name} {there!r}, and now it is {here!r}; "
-                "give another file with --out, or run with what it was made with"
+                "give another --out, or run with what it was made with"
             )
         held = cls(path, file, {row.id: row for row in found.rows}, size)
         held._cut()
@@ -214,12 +214,12 @@ def _lock(file: int, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         raise DataError(
-            f"another run is writing to {str(path)!r}; wait until it ends, or give another file with --out"
+            f"another run is writing to {str(path)!r}; wait until it ends, or give another --out"
         ) from error
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
     return DataError(
         f"cannot write the results {str(path)!r}: {error.strerror}; "
-        "make room or give another file with --out, then run again: what is done is kept"
+        "make room or give another --out, then run again: what is done is kept"
     )
