@@ -16,6 +16,7 @@ HEAVY = {
     "openvino_genai",
     "pandas",
     "pydantic",
+    "qdrant_client",
     "qdrant_edge",
     "torch",
     "transformers",
