@@ -62,11 +62,11 @@ def plan_index(
     folder, recipe = made.places.indexes / name, made.recipe(name)
     roots = _roots(folder, places)
     if rebuild or not (folder / FILE).exists():
-        return plan(Sources(roots, Known(), fetch=_fetching(made)), set[str], recipe, prune=prune)
-    with Index.open(folder, encoder=recipe.encoder.fingerprint) as index:
+        return plan(Sources(roots, Known(), fetch=_fetching(made)), recipe, prune=prune)
+    with made.open_index(name) as index:
         index.fingerprint.check(recipe.fingerprint, index=str(folder))
         sources = Sources(roots, Known.of(index), fetch=_fetching(made))
-        return plan(sources, index.unknown, recipe, prune=prune)
+        return plan(sources, recipe, unknown=index.unknown, there=index.count(), prune=prune)
 
 
 def remove_from_index(made: Components, name: str, things: Sequence[str]) -> Removal:

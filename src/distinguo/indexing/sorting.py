@@ -7,6 +7,7 @@ what there is to read, and not on the order in which it came, nor on where an ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Self, final
 
@@ -65,7 +66,6 @@ class Sorter:
         self._holders = {mark: id_ for id_, mark in known.essences.items()}
         self._sources: dict[str, str] = {}  # of what was read
         self._states: dict[str, State] = {}
-        self._waiting = Waiting()
         self.skipped: list[Skipped] = []
         self.deleted = 0
         self.gone: set[str] = set()
@@ -77,7 +77,7 @@ class Sorter:
         A change is folded after all when a document comes later that has the same words and goes before it:
         then its id is in `gone`. `lost` is asked at the end of reading.
         """
-        try:
+        with closing(Waiting()) as waiting:
             for item in once(map(usable, found)):
                 match item:
                     case Skipped():
@@ -86,12 +86,10 @@ class Sorter:
                         self._sources[id_] = source
                         self._states.setdefault(id_, "unchanged")
                     case Document():
-                        yield from self._sort(item)
+                        yield from self._sort(item, waiting)
             self._lose(lost(self._unmet()))
-            for document in self._waiting.take():
+            for document in waiting.take():
                 yield from self._place(document, essence(document.text))
-        finally:
-            self._waiting.close()
 
     @property
     def folded(self) -> tuple[Folded, ...]:
@@ -108,14 +106,14 @@ class Sorter:
         """How many documents are in `state`."""
         return sum(each == state for each in self._states.values())
 
-    def _sort(self, document: Document) -> Iterator[Change]:
+    def _sort(self, document: Document, waiting: Waiting) -> Iterator[Change]:
         mark = essence(document.text)
         if self._marks.get(document.id) != mark:
             self._release(document.id)
         self._sources[document.id] = document.source
         holder = self._holders.get(mark, document.id)
         if holder < document.id and holder not in self._sources:
-            self._waiting.put(document)  # the holder may yet turn out to have changed, or to be gone
+            waiting.put(document)  # the holder may yet turn out to have changed, or to be gone
         else:
             yield from self._place(document, mark)
 
