@@ -1,5 +1,6 @@
 """The engine of an index as a configuration names it."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from distinguo.config.models import Encoding, Shelf
 from distinguo.config.places import Places
 from distinguo.config.settings import Settings
 from distinguo.config.starter import STARTER
+from distinguo.config.updating import update_index
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import build
 from distinguo.records import Document, Query
@@ -87,6 +89,20 @@ async def test_an_index_that_is_built_anew_leaves_nothing_on_the_server(
             assert len(_collections(server)) == 1
         made.erase_index("default")
         assert _collections(server) == []
+
+
+async def test_an_update_that_rebuilds_clears_the_server_first(
+    components, server: QdrantClient, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.txt"
+    for text in ("The red fox jumps over the dog.", "The blue whale dives deep down."):
+        note.write_text(text, encoding="utf-8")
+        async with components(SERVER) as made:
+            await asyncio.to_thread(update_index, made, "default", [note], rebuild=True)
+            (collection,) = _collections(server)
+            assert server.count(collection).count == 1
+            hits = await made.method("bm25").retriever.search(Query.of("fox whale"), 2)
+            assert [hit.passage.text for hit in hits] == [text]
 
 
 @pytest.mark.parametrize("engine", ["", 'engine = "edge"'])

@@ -28,6 +28,10 @@ class Late:
     A probe's score is the mean over its tokens of their greatest cosine with any token of the passage, in
     [-1, 1]; several probes add up by their weights, and negative ones push away. Token vectors are computed
     for each question and not stored: they would take a hundred times the room of a passage's one vector.
+
+    What it gives depends on the questions. With MiniLM, 200 questions each: recall@1 rises from .725 to .855
+    on SQuAD, whose questions were written beside their passages, and from .735 to .745 (noise) on those of
+    NQ; a question then costs the reading of its pool, some 1 to 2 seconds on two cores.
     """
 
     index: Index

@@ -102,8 +102,9 @@ class QdrantServer:
     k1, b and terms are those of the embedded engine; scores agree to single precision. They would not if the
     collection had several shards, since each counts alone: it has one.
 
-    Terms are stemmed here and sent as hashes, so that no tokeniser of the server changes them: neither texts
-    nor words are kept there. Vectors are searched without a graph (HNSW), which would be approximate.
+    Terms are stemmed here and sent as hashes, so that no tokeniser of the server changes them. Neither texts
+    nor words are kept there, though who guesses a word can look for it. Vectors are searched without a graph
+    (HNSW), which would be approximate.
 
     It was tested on the client's in-memory mode, never on a live server; what only a server does (refusals,
     its network) was tested on replies written by hand.
