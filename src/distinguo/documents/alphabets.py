@@ -82,10 +82,12 @@ def plausibility(text: str, encoding: str) -> float:
         tests = [_row_test(*_ROWS[encoding])]
     else:
         tests = [_letter_test(_LETTERS[language]) for language in _WRITTEN[encoding]]
-    is_latin = encoding in LATIN
-    return max(sum(_weight(each, test, is_latin=is_latin) for each in found) for test in tests) / max(
-        len(found), 1
-    )
+    is_latin, prior = encoding in LATIN, 1.0
+    if not is_latin:  # a text in another script has most of its letters there
+        letters = sum(character.isalpha() for character in text)
+        prior = 0.5 + 0.5 * min(1.0, 3 * len(found) / max(letters, 1))
+    sums = (sum(_weight(each, test, is_latin=is_latin) for each in found) for test in tests)
+    return prior * max(sums) / max(len(found), 1)
 
 
 def _weight(trio: str, test: _Test, *, is_latin: bool) -> float:

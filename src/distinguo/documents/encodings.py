@@ -19,7 +19,9 @@ _BOMS: Final = (  # UTF-32 first: its mark begins with that of UTF-16
 _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 _SAMPLE: Final = 20_000  # bytes that an encoding is told by
 _PLAUSIBLE: Final = 0.6
-_CLEAR: Final = 0.06  # two readings nearer than this to each other are equally likely
+_CLEAR: Final = (
+    0.06  # two readings nearer than this to each other are equally likely; the shorter, the nearer
+)
 _UNWANTED: Final = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]"  # colours and cursor movements of a terminal
     r"|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]"
@@ -55,7 +57,9 @@ def _decoded(content: bytes, declared: str) -> str:
         return text
     if is_binary(content):
         raise DataError("binary: not a text")
-    for name in (_codec(declared), "utf-8"):
+    codec = _codec(declared)
+    # Western is what a page declares that knows no better, and hardly any Western text is UTF-8 by accident.
+    for name in ("utf-8", codec) if codec == "cp1252" else (codec, "utf-8"):
         if name and (text := _tried(content, name)) is not None:
             return text
     return _likeliest(content)
@@ -110,8 +114,9 @@ def _likeliest(content: bytes) -> str:
     sample = content[:_SAMPLE].rpartition(b"\n")[0] or content[:_SAMPLE]
     readings = [(name, text) for name in USUAL if (text := _tried(sample, name)) is not None]
     scored = [(plausibility(text, name), name, text) for name, text in readings]
-    best = max((score for score, _, _ in scored), default=0.0)
-    likely = [(name, text) for score, name, text in scored if score > best - _CLEAR]
+    best, first, _ = max(scored, default=(0.0, "", ""), key=lambda each: each[0])
+    clear = _CLEAR if first in LATIN else _CLEAR + 1 / sum(byte > 0x7F for byte in sample)
+    likely = [(name, text) for score, name, text in scored if score > best - clear]
     name, text = likely[0] if best >= _PLAUSIBLE else ("", "")
     rivals = [other for other, read in likely if read != text]
     if not name or (rivals and not LATIN.issuperset({name, *rivals})):

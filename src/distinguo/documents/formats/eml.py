@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.errors import MessageError
 from email.message import EmailMessage
+from typing import Final
 
 from distinguo.documents.drafting import Draft, line
 from distinguo.documents.encodings import decoded
 from distinguo.documents.found import Skipped
+from distinguo.errors import DataError
 from distinguo.records import Document
+
+LONGEST: Final = 20_000
+"""Most characters of a header: the time and memory that reading it takes grow with their square."""
+_ENDLESS: Final = re.compile(rb"^[\w-]+:(?:[^\r\n]|\r?\n[ \t]){%d}" % LONGEST, re.MULTILINE)
+_HEADERS: Final = re.compile(
+    rb"\A.*?(?:\r?\n){2}|^content-.*?(?:\r?\n){2}", re.MULTILINE | re.DOTALL | re.IGNORECASE
+)
+"""Those of the message, and those of its parts that tell what they are."""
 
 
 def read(content: bytes, name: str) -> Iterator[Document | Skipped]:
     """The message under its subject; its text rather than its page, and its attachments as skipped."""
+    if any(map(_ENDLESS.search, _HEADERS.findall(content))):
+        raise DataError(f"a header of more than {LONGEST:,} characters")
     message = message_from_bytes(content, policy=policy.default)
     draft = Draft()
     for header in ("From", "To", "Cc", "Date", "Subject"):

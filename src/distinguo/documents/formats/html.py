@@ -16,7 +16,7 @@ from distinguo.records import Document
 if TYPE_CHECKING:
     from distinguo.documents.markup import Element
 
-LARGEST: Final = 32_000_000
+LARGEST: Final = 16_000_000
 """Most bytes of a page: its tree takes many times as much memory."""
 _KEPT: Final = 0.7
 """Least share of the words outside links, and of those in tables, that a main text to be trusted holds."""
@@ -89,7 +89,7 @@ def read(content: bytes, name: str) -> Iterator[Document]:
 
 
 def tree(text: str) -> Element | None:
-    """The tree of a page; None where there is nothing to be one."""
+    """The tree of a page; None where there is nothing of one. Raises `DataError` where it is too deep."""
     from lxml.etree import ParserError, fromstring
     from lxml.html import HTMLParser
 
@@ -97,9 +97,12 @@ def tree(text: str) -> Element | None:
     if not text.strip():
         return None
     try:
-        return fromstring(text.encode("utf-8", "replace"), parser)
+        page = fromstring(text.encode("utf-8", "replace"), parser)
     except ParserError:  # it holds nothing but comments, say
         return None
+    if fatal := parser.error_log.filter_from_fatals():  # the rest of the page is lost
+        raise DataError(f"not readable to its end: {fatal[0].message}")
+    return page
 
 
 def write_page(draft: Draft, page: Element) -> None:

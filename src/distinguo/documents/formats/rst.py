@@ -16,9 +16,12 @@ from distinguo.records import Document
 if TYPE_CHECKING:
     from docutils import nodes
 
-LARGEST: Final = 4_000_000
+LARGEST: Final = 1_000_000
 """Most characters of a file: it is read by a slow parser."""
+LONGEST: Final = 20_000
+"""Most characters without a blank line: its time grows with the square of their number."""
 _ROLE: Final = re.compile(r":[\w:+.-]+:`([^`<]*?)\s*(?:<[^`]*>)?`")
+_BLANK: Final = re.compile(r"\n[ \t]*\n")
 _DIRECTIVE: Final = re.compile(r"\.\.[ \t]+([\w:+.-]+)::")
 _FOREIGN: Final = frozenset({"include", "raw", "toctree", "csv-table", "image", "figure", "literalinclude"})
 _WORDS: Final = Vocabulary(
@@ -37,6 +40,8 @@ def read(content: bytes, name: str) -> Iterator[Document]:
     text = decoded(content)
     if len(text) > LARGEST:
         raise DataError(f"reStructuredText of {len(text):,} characters; expected at most {LARGEST:,}")
+    if any(len(block) > LONGEST for block in _BLANK.split(text)):
+        raise DataError(f"more than {LONGEST:,} characters without a blank line")
     tree = _parsed(text)
     _mend(tree)
     draft = Draft()
