@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Step = tuple[Literal["open", "close", "text"], Element, str]
 
+_POWER: Final = re.compile(r"[-+−–]?\d+")
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -51,6 +52,16 @@ class Vocabulary:
         """What ends a line of text wherever it stands."""
         named = self.headings | self.rows | self.cells | self.items | self.breaks
         return named | self.blocks if self.is_inline_by_place else named
+
+
+def raise_powers(root: Element) -> None:
+    """Write the numbers that stand above another as powers, "10^7": in a line of text they would be "107"."""
+    for element in root.iter():
+        if local(element) in {"sup", "superscript"} and _POWER.fullmatch("".join(element.itertext()).strip()):
+            parent, before = element.getparent(), element.getprevious()
+            text = (before.tail if before is not None else parent.text if parent is not None else "") or ""
+            if text[-1:].isdigit():
+                element.text = f"^{element.text or ''}"
 
 
 def local(element: Element) -> str:

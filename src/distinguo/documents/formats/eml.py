@@ -38,7 +38,7 @@ def read(content: bytes, name: str) -> Iterator[Document | Skipped]:
     for part in message.walk():
         if part.get_content_disposition() == "attachment" or part.get_filename():
             title = line(part.get_filename() or part.get_content_type())
-            yield Skipped(f"{name}: {title}", "an attachment; save it as a file of its own to read it")
+            yield Skipped(name, f"its attachment {title!r} is not read; save it as a file of its own")
 
 
 def _write_body(draft: Draft, message: EmailMessage) -> None:

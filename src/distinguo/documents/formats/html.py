@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from distinguo.documents.drafting import Draft, line
 from distinguo.documents.encodings import decoded
-from distinguo.documents.markup import Vocabulary, local, write
+from distinguo.documents.markup import Vocabulary, local, raise_powers, write
 from distinguo.errors import DataError
 from distinguo.records import Document
 
@@ -66,6 +66,7 @@ _INLINE: Final = frozenset(
     }
     | {"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
 )
+_STYLES: Final = ("sup", "sub", "b", "i", "em", "strong", "u", "s", "small", "big", "font", "mark", "tt")
 _PAGE: Final = Vocabulary(frozenset(_NAMES), _DROPPED, _INLINE, verbatim=frozenset({"pre"}))
 _MAIN: Final = Vocabulary(
     headings=frozenset({"head"}),
@@ -107,6 +108,10 @@ def tree(text: str) -> Element | None:
 
 def write_page(draft: Draft, page: Element) -> None:
     """Write the main text of `page`, without navigation; all of it where that seems to lose text."""
+    from lxml.etree import strip_tags
+
+    raise_powers(page)
+    strip_tags(page, *_STYLES)  # the main text would part "H<sub>2</sub>O" into three words
     body = page.find("body")
     body = page if body is None else body
     main = _main(page)

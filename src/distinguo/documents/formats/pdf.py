@@ -33,37 +33,49 @@ _MADE_UP: Final = re.compile(r"microsoft |untitled|.*\.(?:docx?|dvi|indd|tex|qxd
 
 
 def read(content: bytes, name: str) -> Iterator[Document | Skipped]:
-    """The pages that have a text; a page whose text cannot be told from its shapes is skipped."""
+    """The pages that have a text; those that are pictures, or whose letters nobody knows, are reported."""
     from pypdf.errors import PyPdfError
 
+    draft = Draft()
+    pictures: list[int] = []
+    mute: list[int] = []
     try:
         reader = _opened(content)
-        outline = _outline(reader)
-        draft = Draft()
+        headings = _outline(reader)
         began = time.monotonic()
-        unreadable: list[int] = []
         for number, page in enumerate(reader.pages, 1):
             if time.monotonic() - began > SLOWEST:
                 raise DataError(f"its first {number - 1} pages took {SLOWEST:.0f} seconds; split it")
             text = _text(page)
             if text is None:
-                unreadable.append(number)
+                mute.append(number)
             else:
-                _write(draft, text, number, outline.get(number - 1, []))
-        metadata = reader.metadata
-        title = (metadata.title if metadata is not None else None) or ""
+                _write(draft, text, number, headings.get(number - 1, []))
+                pictures += [number] if not text.strip() and _has_pictures(page) else []
+        title = str(reader.metadata.title or "") if reader.metadata is not None else ""
     except PyPdfError as error:
         raise DataError(f"not a PDF file, or a damaged one: {error}") from error
     document = draft.document(name, "" if _MADE_UP.match(title.strip()) else title)
-    if document.text:
+    if document.text or not (pictures or mute):
         yield document
-    elif not unreadable:
-        raise DataError("no text in it, only pictures perhaps; run text recognition (OCR) on it first")
-    for number in unreadable:
-        yield Skipped(
-            f"{name}, p. {number}",
-            "its fonts do not say which letters they draw; run text recognition (OCR) on it first",
-        )
+    if pictures:
+        yield Skipped(name, f"no text on {_pages(pictures)}, only pictures; run text recognition (OCR) first")
+    if mute:
+        why = "its fonts do not say which letters they draw"
+        yield Skipped(name, f"no text on {_pages(mute)}: {why}; run text recognition (OCR) first")
+
+
+def _pages(numbers: list[int]) -> str:
+    return f"page{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _has_pictures(page: PageObject) -> bool:
+    from pypdf.generic import DictionaryObject
+
+    drawn = _at(_at(page, "/Resources"), "/XObject")
+    return isinstance(drawn, DictionaryObject) and any(
+        _at(_at(drawn, str(name)), "/Subtype") == "/Image" for name in drawn
+    )
 
 
 def _opened(content: bytes) -> PdfReader:
@@ -80,7 +92,7 @@ def _write(draft: Draft, text: str, number: int, headings: list[str]) -> None:
     draft.turn(number)
     for heading in headings:
         words = r"\s+".join(map(re.escape, heading.split()))
-        found = re.search(rf"^\s*{words}", text, re.IGNORECASE | re.MULTILINE)
+        found = re.search(rf"^[ \t]*(?:[\dA-Z.]+\s+)?{words}", text, re.IGNORECASE | re.MULTILINE)
         if found:
             draft.write(text[: found.start()])
             text = text[found.start() :]

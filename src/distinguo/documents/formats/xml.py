@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from distinguo.documents.drafting import Draft
-from distinguo.documents.markup import Vocabulary, local, write
+from distinguo.documents.markup import Vocabulary, local, raise_powers, write
 from distinguo.errors import DataError
 from distinguo.records import Document
 
@@ -50,6 +50,7 @@ def read(content: bytes, name: str) -> Iterator[Document]:
 
         yield from html.read(content, name)
         return
+    raise_powers(root)
     for element in root.iter():
         parent = element.getparent()
         if local(element) in _HEADINGS and parent is not None and local(parent) in _NO_HEADINGS:
