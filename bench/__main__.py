@@ -27,7 +27,7 @@ from distinguo.backends.embedding.minilm import MiniLM
 from distinguo.backends.index.edge import Edge
 from distinguo.backends.index.index import Index
 from distinguo.backends.index.retrievers import Dense, Hybrid, Lexical
-from distinguo.backends.index.truth import searchable
+from distinguo.backends.index.rows import searchable
 from distinguo.documents.chunking import Chunking
 from distinguo.indexing.build import Recipe, build
 from distinguo.methods.baselines.vanilla import Vanilla

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from distinguo.backends.index.index import Index
-from distinguo.backends.index.truth import Change, content_of, searchable
+from distinguo.backends.index.rows import Change, content_of, searchable
 from distinguo.documents.chunking import chunk
 from distinguo.indexing.build import Recipe
 from distinguo.records import Document

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from distinguo.backends.index.index import Index
-from distinguo.backends.index.truth import Truth, content_of
+from distinguo.backends.index.rows import content_of
+from distinguo.backends.index.truth import Truth
 from distinguo.documents.chunking import Chunking, chunk
 from distinguo.errors import DataError
 from distinguo.indexing.build import Recipe, build

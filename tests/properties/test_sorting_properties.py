@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distinguo.backends.index.truth import hash_of
+from distinguo.backends.index.rows import hash_of
 from distinguo.documents.found import Read, Unchanged
 from distinguo.indexing.sorting import Known, Sorter
 from distinguo.records import Document, Passage, Section

@@ -15,7 +15,7 @@ from distinguo.backends.index import copies, room
 from distinguo.backends.index.edge import ANALYSER, K1, B
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index, erase
-from distinguo.backends.index.truth import Change, content_of
+from distinguo.backends.index.rows import Change, content_of
 from distinguo.errors import BackendError, ConfigError, DataError, MismatchError
 from distinguo.records import Condition, Document, Meta, Passage
 

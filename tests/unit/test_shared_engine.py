@@ -12,7 +12,7 @@ from distinguo.backends.index.engine import Engine
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index, erase
 from distinguo.backends.index.qdrant import QdrantServer
-from distinguo.backends.index.truth import Change, content_of
+from distinguo.backends.index.rows import Change, content_of
 from distinguo.errors import BackendError, DataError
 from distinguo.records import Document, Passage
 

@@ -9,7 +9,8 @@ import pytest
 
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.lock import Lock
-from distinguo.backends.index.truth import Change, Truth, content_of, hash_of, searchable
+from distinguo.backends.index.rows import Change, content_of, hash_of, searchable
+from distinguo.backends.index.truth import Truth
 from distinguo.errors import DataError, MismatchError
 from distinguo.records import Document, Passage, Section
 from distinguo.text.sameness import essence

@@ -11,7 +11,7 @@ from typing import Literal, final
 from distinguo.backends.index.edge import ANALYSER
 from distinguo.backends.index.fingerprint import Fingerprint
 from distinguo.backends.index.index import Index
-from distinguo.backends.index.truth import Change, content_of, searchable
+from distinguo.backends.index.rows import Change, content_of, searchable
 from distinguo.documents.chunking import Chunking, chunk
 from distinguo.documents.found import Read, Skipped
 from distinguo.errors import BackendError, ConfigError

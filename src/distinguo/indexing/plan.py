@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from distinguo.backends.index.truth import Change, content_of, searchable
+from distinguo.backends.index.rows import Change, content_of, searchable
 from distinguo.documents.found import Skipped
 from distinguo.indexing.build import Recipe
 from distinguo.indexing.sorting import Folded, Sorter

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from distinguo.backends.index.index import Index, Scored
-from distinguo.backends.index.truth import searchable
+from distinguo.backends.index.rows import searchable
 from distinguo.errors import DataError
 from distinguo.records import Passage
 from distinguo.text.sameness import essence

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Self, final
 
-from distinguo.backends.index.truth import Change, hash_of
+from distinguo.backends.index.rows import Change, hash_of
 from distinguo.documents.found import Read, Skipped, Unchanged, once, usable
 from distinguo.indexing.waiting import Waiting
 from distinguo.records import Document, Passage

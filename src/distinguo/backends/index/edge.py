@@ -24,21 +24,28 @@ GRAPH_FROM: Final = 50_000
 """From so many passages on, a graph (HNSW) makes dense search faster; to search 50,000 exactly takes 4 ms."""
 
 EDGES: Final = 16
+"""Edges of a passage in the graph."""
+
 BREADTH: Final = 128
-"""How many edges a passage has in the graph, and how many candidates a search of it keeps."""
+"""Candidates that are kept while a passage finds its place in the graph; twice as many double the time."""
+
+WIDTH: Final = 256
+"""Candidates that a search of the graph keeps. Of 100,000 passages it finds .999 of the ten best and .97 of
+the hundred best, in a fifth of the time of exact search."""
+
+_OFF: Final = 1e-3  # a text's own vector is of length 1, give or take rounding
 
 _DENSE, _TERMS = "dense", "terms"
 
 
 @final
 class Edge:
-    """Exact BM25 and exact inner products over the passages, or over some of them.
+    """Exact BM25 and inner products over the passages, or over some of them.
 
     It knows nothing of metadata: SQLite says which passages meet a filter, and they are ranked alone. To name
     20,000 of them costs some 8 ms; the engine's own indexes cost minutes to make for 100 fields.
 
-    No graph (HNSW) is built: exact search over 20,000 passages takes some 5 ms, and building one stops the
-    whole process for seconds.
+    Inner products are exact too, but for those of a text's own vector with many passages (`GRAPH_FROM`).
 
     The engine holds the interpreter lock while it searches: let in one caller at a time, so that the rest of
     the program waits for one search at most. Nothing is durable before `flush`. Raises `DataError` when the
@@ -137,14 +144,16 @@ class Edge:
         if not terms:
             return {}
         query = engine.TextQuery(_TERMS, terms, engine.Bm25Params(k=K1, b=B))
-        return self._search(query, k, among)
+        return self._search(query, k, among, exact=True)
 
     def dense(self, vector: Vector, k: int, *, among: Iterable[int] | None = None) -> Scores:
         """The `k` best by inner product with `vector`, and all that tie with the last; `among` as above."""
         import qdrant_edge as engine
 
+        # The graph is of texts' own vectors; for sums of signed ones it finds only .988 of the ten best.
+        is_sum = abs(float(vector @ vector) - 1.0) > _OFF
         query = engine.Query.Nearest(cast("list[float]", vector.tolist()), using=_DENSE)
-        return self._search(query, k, among)
+        return self._search(query, k, among, exact=is_sum or among is not None)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -156,6 +165,8 @@ class Edge:
         query: qdrant_edge.Query | qdrant_edge.TextQuery,
         k: int,
         among: Iterable[int] | None,
+        *,
+        exact: bool,
     ) -> Scores:
         """The engine cuts ties anyhow, so look deeper until the last one found scores less than the k-th."""
         import qdrant_edge as engine
@@ -168,7 +179,7 @@ class Edge:
                     limit=limit,
                     query=query,
                     filter=chosen,
-                    params=engine.SearchParams(exact=True),
+                    params=engine.SearchParams(exact=exact, hnsw_ef=max(WIDTH, limit)),
                 )
                 found = self._shard.query(request)
                 if len(found) < limit or found[-1].score < found[k - 1].score:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol, final
 
 from distinguo.backends.index.engine import Connect, Engine, Point
-from distinguo.backends.index.truth import Truth, searchable
+from distinguo.backends.index.rows import searchable
+from distinguo.backends.index.truth import Truth
 from distinguo.errors import DataError
 
 _SLICE: Final = 256  # passages on their way to the engine at once: some 40 ms
@@ -16,7 +17,10 @@ class Following(Protocol):
     """How the processes of an index come by an engine that is in step with its truth."""
 
     def engine(self, truth: Truth) -> Engine:
-        """The engine for a search of what `truth` now shows; good until `truth` shows something else."""
+        """The engine for a search of what `truth` now shows; good until `truth` shows something else.
+
+        Calls `truth.head`.
+        """
         ...
 
     def committed(self, truth: Truth) -> None:
@@ -78,6 +82,7 @@ class Shared:
     def engine(self, truth: Truth) -> Engine:
         """The one engine. Raises `DataError` if it was never given what `truth` shows."""
         engine, is_first = self._reach(truth)
+        truth.head()
         if is_first and truth.count() and not engine.count():
             self.close()
             raise DataError(

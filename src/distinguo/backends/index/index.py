@@ -22,9 +22,10 @@ from distinguo.backends.index.generations import FOLDER
 from distinguo.backends.index.lock import Lock
 from distinguo.backends.index.origins import sources_of
 from distinguo.backends.index.room import reserve
+from distinguo.backends.index.rows import Change, Row
 from distinguo.backends.index.search import POOL, Probes, Scored, Search
 from distinguo.backends.index.sqlite import sides
-from distinguo.backends.index.truth import FILE, Change, Row, Truth
+from distinguo.backends.index.truth import FILE, Truth
 from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.private import make_folder
 from distinguo.records import Condition, Passage

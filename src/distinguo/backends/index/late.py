@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from distinguo.backends.index.index import Index
 from distinguo.backends.index.retrievers import Hybrid
-from distinguo.backends.index.truth import searchable
+from distinguo.backends.index.rows import searchable
 from distinguo.concurrently import each
 from distinguo.errors import ConfigError
 from distinguo.protocols import Embedder, TokenEmbedder

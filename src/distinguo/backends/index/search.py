@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, final
 
 from distinguo.backends.index.engine import Engine, Scores
 from distinguo.backends.index.fusion import fuse
+from distinguo.backends.index.rows import Key, Row
 from distinguo.backends.index.truth import Truth
 from distinguo.errors import ConfigError
 from distinguo.records import Condition, Passage
@@ -26,13 +27,17 @@ Scored = tuple[tuple[Passage, float], ...]
 """Passages with their scores, best first, ties by passage id; of those that are the same words the first."""
 
 
-class _Found(NamedTuple):
-    """Sorts best first."""
+class _Named(Protocol):
+    @property
+    def number(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def essence(self) -> bytes: ...
 
-    minus_score: float
-    id: str
-    number: int
-    essence: bytes
+
+Item = TypeVar("Item", bound=_Named)
+Read = Callable[[Iterable[int]], Sequence[Item]]
 
 
 @final
@@ -46,54 +51,44 @@ class Search:
 
     def lexical(self, probes: Probes, k: int) -> Scored:
         """The `k` best by the weighted sum of BM25 scores, out of the pools of the positive probes."""
-        return self._read(self._lexical(probes, k, self._among()))
+        return _scored(self._lexical(probes, k, self.truth.rows))
 
     def dense(self, vector: Vector, k: int) -> Scored:
         """The `k` best by inner product with `vector`."""
-        return self._read(self._dense(vector, k, self._among()))
+        return _scored(self._dense(vector, k, self.truth.rows))
 
     def hybrid(self, probes: Probes, vector: Vector, k: int, *, depth: int) -> Scored:
         """The `k` best by reciprocal rank fusion of the `depth` best of both."""
+        lists = (
+            self._lexical(probes, depth, self.truth.keys),
+            self._dense(vector, depth, self.truth.keys),
+        )
+        scores = fuse([key.essence for key, _ in ranking] for ranking in lists)
+        first: dict[bytes, Key] = {}
+        for key, _ in lists[0] + lists[1]:
+            first[key.essence] = min(key, first.get(key.essence, key), key=_id)
+        best = sorted(first.values(), key=lambda key: (-scores[key.essence], key.id))[:k]
+        rows = {row.number: row for row in self.truth.rows(key.number for key in best)}
+        return tuple((rows[key.number].passage, scores[key.essence]) for key in best)
+
+    def _lexical(self, probes: Probes, k: int, read: Read[Item]) -> list[tuple[Item, float]]:
         among = self._among()
-        lists = (self._lexical(probes, depth, among), self._dense(vector, depth, among))
-        scores = fuse([found.essence for found in ranking] for ranking in lists)
-        first = {found.essence: found for found in sorted(lists[0] + lists[1], key=_by_id, reverse=True)}
-        fused = (_Found(-score, first[e].id, first[e].number, e) for e, score in scores.items())
-        return self._read(sorted(fused)[:k])
-
-    def _lexical(self, probes: Probes, k: int, among: set[int] | None) -> list[_Found]:
         depth = k if len(probes) == 1 else max(k, POOL)
-        return self._different(lambda depth: self._sum(probes, depth, among), k, depth)
+        return _different(lambda depth: self._sum(probes, depth, among), read, k, depth=depth)
 
-    def _dense(self, vector: Vector, k: int, among: set[int] | None) -> list[_Found]:
-        return self._different(lambda depth: self.engine.dense(vector, depth, among=among), k, k)
+    def _dense(self, vector: Vector, k: int, read: Read[Item]) -> list[tuple[Item, float]]:
+        among = self._among()
+        return _different(lambda depth: self.engine.dense(vector, depth, among=among), read, k, depth=k)
 
     def _sum(self, probes: Probes, depth: int, among: set[int] | None) -> Scores:
         engine = self.engine
+        if len(probes) == 1 and probes[0][1] == 1.0:
+            return engine.lexical(probes[0][0], depth, among=among)
         found = [(engine.lexical(text, depth, among=among), weight) for text, weight in probes if weight > 0]
         pool = {number for scores, _ in found for number in scores}
         if len(probes) > 1 and pool:
             found = [(engine.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
         return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
-
-    def _different(self, search: Callable[[int], Scores], k: int, depth: int) -> list[_Found]:
-        """The `k` best of different words that `search` finds: it looks deeper while equal ones fill it."""
-        while True:
-            scores = search(depth)
-            ranked = sorted(
-                _Found(-scores[number], id_, number, essence)
-                for number, id_, essence in self.truth.keys(scores)
-            )
-            different: dict[bytes, _Found] = {}
-            for found in ranked:
-                different.setdefault(found.essence, found)
-            if len(different) >= k or len(scores) < depth:
-                return list(different.values())[:k]
-            depth *= 4
-
-    def _read(self, ranked: Sequence[_Found]) -> Scored:
-        rows = {row.number: row.passage for row in self.truth.rows(found.number for found in ranked)}
-        return tuple((rows[found.number], -found.minus_score) for found in ranked)
 
     def _among(self) -> set[int] | None:
         """Numbers of the passages that meet all conditions; None if there are no conditions."""
@@ -115,5 +110,27 @@ class Search:
             raise ConfigError(f"no document has the metadata field {field!r}; {hint}")
 
 
-def _by_id(found: _Found) -> str:
-    return found.id
+def _different(
+    search: Callable[[int], Scores], read: Read[Item], k: int, *, depth: int
+) -> list[tuple[Item, float]]:
+    """The `k` best of different words that `search` finds, best first, ties by id.
+
+    It looks deeper while passages of the same words, or such as are not there, fill the places.
+    """
+    while True:
+        scores = search(depth)
+        ranked = sorted(read(scores), key=lambda item: (-scores[item.number], item.id))
+        different: dict[bytes, Item] = {}
+        for item in ranked:
+            different.setdefault(item.essence, item)
+        if len(different) >= k or len(scores) < depth:
+            return [(item, scores[item.number]) for item in different.values()][:k]
+        depth *= 4
+
+
+def _scored(ranked: Iterable[tuple[Row, float]]) -> Scored:
+    return tuple((row.passage, score) for row, score in ranked)
+
+
+def _id(key: Key) -> str:
+    return key.id

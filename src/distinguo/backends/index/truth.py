@@ -7,23 +7,23 @@ import os
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, fields
-from hashlib import sha256
-from math import isfinite
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final, Self, cast, final
 from uuid import uuid4
 
+from distinguo.backends.index import rows
 from distinguo.backends.index.fingerprint import Fingerprint
+from distinguo.backends.index.rows import Change, Key, Row
 from distinguo.backends.index.sqlite import Mode, connect, create, damaged, translated
 from distinguo.backends.index.tables import SCHEMA
 from distinguo.errors import DataError, MismatchError
-from distinguo.records import Condition, Document, Meta, Passage, Scalar
-from distinguo.text.sameness import essence
+from distinguo.records import Condition
 
 FILE: Final = "truth.sqlite"
 """Its name in the folder of an index."""
 
+_KEYS: Final = 50_000  # are kept in memory, some 10 MB
 _EMPTY: Final = {"roots": "[]", "generation": ""}
 _HEAD: Final = (
     "SELECT (SELECT coalesce(max(sequence), 0) FROM operations), "
@@ -31,41 +31,6 @@ _HEAD: Final = (
 )
 _COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
 _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A passage under its number, the key of its vector, and what tells its words from all others."""
-
-    number: int
-    content: str
-    essence: bytes
-    passage: Passage
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A document with all its passages, as it is to be from now on."""
-
-    document: Document
-    passages: tuple[Passage, ...]
-
-
-def searchable(passage: Passage) -> str:
-    """What is embedded and analysed of a passage: its title and its text."""
-    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
-
-
-def content_of(passage: Passage) -> str:
-    """The key under which a passage's vector is kept."""
-    return sha256(searchable(passage).encode()).hexdigest()
-
-
-def hash_of(document: Document) -> bytes:
-    """Equal for documents in which nothing differs."""
-    return sha256(json.dumps(astuple(document)).encode()).digest()
 
 
 @final
@@ -80,6 +45,8 @@ class Truth:
     ) -> None:
         self._connection, self._path, self._stat = connection, path, stat
         self._name = str(path)
+        self._keys: dict[int, Key] = {}  # of the passages at change `_seen`
+        self._seen = 0
         self.fingerprint = fingerprint
 
     @classmethod
@@ -126,7 +93,10 @@ class Truth:
 
     def head(self) -> tuple[int, str]:
         """`sequence` and `generation` of one moment."""
-        return cast("tuple[int, str]", self._ask(_HEAD)[0])
+        sequence, generation = cast("tuple[int, str]", self._ask(_HEAD)[0])
+        if sequence != self._seen or len(self._keys) > _KEYS:
+            self._keys, self._seen = {}, sequence
+        return sequence, generation
 
     @property
     def identity(self) -> str:
@@ -166,20 +136,23 @@ class Truth:
         """The numbers of all passages, in order."""
         return [cast("int", number) for (number,) in self._ask("SELECT number FROM passages ORDER BY number")]
 
-    def keys(self, numbers: Iterable[int]) -> list[tuple[int, str, bytes]]:
-        """Number, id and essence of those of the passages that exist."""
-        sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
-        return cast("list[tuple[int, str, bytes]]", self._ask(sql, json.dumps(list(numbers))))
+    def keys(self, numbers: Iterable[int]) -> list[Key]:
+        """The keys of those of the passages that exist, in no order. Call `head` before."""
+        known, wanted = self._keys, list(numbers)
+        if unknown := [number for number in wanted if number not in known]:
+            sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
+            known |= {key.number: key for key in map(Key._make, self._ask(sql, json.dumps(unknown)))}
+        return [known[number] for number in wanted if number in known]
 
     def rows(self, numbers: Iterable[int]) -> list[Row]:
         """Those of the passages that exist, in the order of their numbers."""
         sql = "SELECT * FROM rows WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number"
-        return [_row(values) for values in self._ask(sql, json.dumps(list(numbers)))]
+        return [rows.row(values) for values in self._ask(sql, json.dumps(list(numbers)))]
 
     def rows_of(self, ids: Iterable[str]) -> list[Row]:
         """Those of the passages with `ids` that exist, in no order."""
         sql = "SELECT * FROM rows WHERE id IN (SELECT value FROM json_each(?))"
-        return [_row(values) for values in self._ask(sql, json.dumps(list(ids)))]
+        return [rows.row(values) for values in self._ask(sql, json.dumps(list(ids)))]
 
     def vectors(self, contents: Iterable[str]) -> dict[str, bytes]:
         """Vectors as little-endian float32, by content; what has none is left out."""
@@ -252,13 +225,13 @@ class Truth:
         """Commit documents in place of those of the same ids. Their vectors must be there."""
         with self._transaction() as connection:
             for change in changes:
-                _delete(connection, change.document.id)
-                _insert(connection, change)
+                rows.delete(connection, change.document.id)
+                rows.insert(connection, change)
 
     def delete(self, documents: Iterable[str]) -> int:
         """Commit that documents are no more; how many there were of them."""
         with self._transaction() as connection:
-            return sum(_delete(connection, document) for document in documents)
+            return sum(rows.delete(connection, document) for document in documents)
 
     def keep_roots(self, roots: Sequence[str]) -> None:
         """Commit the places that the index is made from, in place of those before."""
@@ -292,7 +265,7 @@ class Truth:
             return self._documents() - self._meeting(Condition(field, "==", value))
         values = value if isinstance(value, tuple) else (value,)
         sql = _COMPARISONS["==" if comparison == "in" else comparison]
-        found = (self._ask(sql, field, *[_stored(each)] * 2) for each in values)
+        found = (self._ask(sql, field, *[rows.stored(each)] * 2) for each in values)
         return {cast("int", number) for rows in found for (number,) in rows}
 
     def _documents(self) -> set[int]:
@@ -335,62 +308,3 @@ def _manifest(connection: sqlite3.Connection, name: str) -> Fingerprint:
     except KeyError as error:
         raise damaged(name, f"it does not say what {error} it was made with") from error
     return Fingerprint(**values)  # pyright: ignore[reportArgumentType]
-
-
-def _row(values: tuple[object, ...]) -> Row:
-    number, content, essence_, *rest = values
-    id_, text, title, document, source, start, end, meta, heading, page = cast(
-        "tuple[str, str, str, str, str, int, int, str, str, int]", tuple(rest)
-    )
-    passage = Passage(id_, text, title, document, source, start, end, _meta(meta), heading, page)
-    return Row(cast("int", number), cast("str", content), cast("bytes", essence_), passage)
-
-
-def _meta(text: str) -> Meta:
-    return tuple((field, value) for field, value in cast("list[tuple[str, Scalar]]", json.loads(text)))
-
-
-def _stored(value: Scalar) -> Scalar:
-    if isinstance(value, str | bool):
-        return value
-    if not isfinite(value):
-        raise OverflowError(f"{value!r} is not finite")
-    return float(value)
-
-
-def _delete(connection: sqlite3.Connection, document: str) -> bool:
-    found = connection.execute("SELECT number FROM documents WHERE id = ?", (document,)).fetchone()
-    if found is None:
-        return False
-    connection.execute(
-        "INSERT INTO operations (passage) SELECT number FROM passages WHERE document = ?", found
-    )
-    connection.execute("DELETE FROM passages WHERE document = ?", found)
-    connection.execute("DELETE FROM fields WHERE document = ?", found)
-    connection.execute("DELETE FROM documents WHERE number = ?", found)
-    return True
-
-
-def _insert(connection: sqlite3.Connection, change: Change) -> None:
-    document = change.document
-    number = connection.execute(
-        "INSERT INTO documents (id, hash, stamp, essence, title, source, meta) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(document.id, hash_of(document), document.stamp, essence(document.text)),
-            *(document.title, document.source, json.dumps(document.meta)),
-        ),
-    ).lastrowid
-    connection.executemany(
-        "INSERT OR IGNORE INTO fields VALUES (?, ?, ?)",
-        ((field, _stored(value), number) for field, value in document.meta),
-    )
-    for passage in change.passages:
-        row = connection.execute(
-            'INSERT INTO passages (id, essence, document, content, start, "end", heading, page, text)'
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(passage.id, essence(passage.text), number, content_of(passage)),
-                *(passage.start, passage.end, passage.heading, passage.page, passage.text),
-            ),
-        )
-        connection.execute("INSERT INTO operations (passage) VALUES (?)", (row.lastrowid,))
