@@ -34,6 +34,15 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 4
 
 
+def test_what_is_known_at_the_end_of_a_piece_is_told_with_its_beginning(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", row("a"))
+    with ResultFile.open(path, HEADER) as file:
+        file.begin(SEGMENT)
+        file.append(row("b"))
+        file.end({"seconds": 2.5})
+    assert ResultFile.read(path).segments == (SEGMENT, {**SEGMENT, "seconds": 2.5})
+
+
 def test_a_later_row_of_a_question_counts_in_its_first_place(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl", row("a", "one"), row("b"), row("a", "two"))
     assert [(each.id, each.answer) for each in ResultFile.read(path).rows] == [("a", "two"), ("b", "seven")]

@@ -100,6 +100,17 @@ async def test_a_finished_run_calls_nothing_and_writes_nothing(tmp_path: Path) -
     assert (method.asked, path.read_bytes()) == ([], before)
 
 
+async def test_a_piece_that_came_to_its_end_says_how_long_it_took_for_how_many(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    await ran(path, Scripted({"q1": BackendError("down")}), QUESTIONS[:3])
+    with pytest.raises(ConfigError):
+        await ran(path, Scripted({"q3": ConfigError("the probes cancel each other out")}))
+    first, second = ResultFile.read(path).segments
+    assert (first["asked"], first["timed"]) == (3, 2)
+    assert isinstance(first["seconds"], float)
+    assert second == SEGMENT
+
+
 async def test_an_error_of_one_question_stays_with_it(tmp_path: Path) -> None:
     method = Scripted({"q1": BackendError("the server is down")})
     tally = await ran(tmp_path / "r.jsonl", method, QUESTIONS[:3], habits=Habits(at_once=1))

@@ -91,7 +91,7 @@ def test_tables_are_printed(capsys) -> None:
     assert dict(zip(head, whole, strict=True))["right"] == "0.500 (0.254 to 0.746)"
     assert unanswerable[1:3] == ["unanswerable", "6"]
     head, row = cells(shown, "Cost")
-    assert row[-2:] == ["1.500", "12"]
+    assert row[-3:] == ["1.500", "–", "12"]
     assert "## Runs" not in shown
 
 

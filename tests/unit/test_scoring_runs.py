@@ -1,6 +1,7 @@
 """A run against its gold: outcomes, denominators, what is missing, what is compared."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -184,6 +185,31 @@ def test_seconds_are_of_questions_that_took_nothing_from_the_cache() -> None:
     assert (cost.seconds.value, cost.seconds.n) == (2.0, 1)
     assert (cost.calls, cost.cached_calls) == (1, 2)
     assert (cost.prompt_tokens, cost.completion_tokens, cost.cached_tokens) == (10, 3, 12)
+
+
+@pytest.mark.parametrize(
+    ("segments", "pace"),
+    [
+        (({"seconds": 3.0, "timed": 2}, {"seconds": 1, "timed": 2}), 1.0),
+        (
+            ({"seconds": 3.0, "timed": 2}, {"started": "2026-01-01"}),
+            Undefined("a piece of the run was broken off"),
+        ),
+        (({"seconds": 3.0, "timed": 0},), Undefined("no question took its time")),
+        ((), Undefined("no question took its time")),
+    ],
+)
+def test_the_pace_of_a_run_is_its_time_by_the_questions_that_took_it(
+    segments: tuple[dict, ...], pace: float | Undefined
+) -> None:
+    whole = replace(run(answered("a", "x")), segments=segments)
+    assert judged(whole, asked("a", "x")).cost.pace == pace
+
+
+def test_a_search_whose_vector_was_known_tells_no_latency() -> None:
+    rows = (answered("a", "", seconds=2.0), answered("b", "", seconds=0.1, cached_vectors=1))
+    cost = judged(run(*rows), asked("a", "x"), asked("b", "x")).cost
+    assert (cost.seconds.value, cost.seconds.n) == (2.0, 1)
 
 
 def test_two_runs_are_compared_on_the_questions_that_both_have() -> None:

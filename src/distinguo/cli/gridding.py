@@ -99,7 +99,7 @@ class _Task:
                 written,
                 drawn.questions,
                 kept,
-                segment=segment(drawn.source),
+                segment=segment(drawn.source, at_once=self.wishes.at_once),
                 wishes=self.wishes,
             )
         seconds = time.monotonic() - began
@@ -140,7 +140,7 @@ def _index(grid: GridSettings, made: Components) -> None:
                 found,
                 recipe,
                 missing="delete",
-                progress=lambda done, total: step("indexing", done, total),
+                progress=step,
             )
         for skipped in report.skipped:
             err().print(styled(("skipped", "yellow"), f" {skipped.source}: {skipped.reason}"))

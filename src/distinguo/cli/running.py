@@ -62,7 +62,8 @@ def run_questions(
         written = made.table(method)
         made.method_of(written)  # what is wrong with it is told before the file is touched
         header = fingerprint(made.told(written), file)
-        piece = segment(file, shard=f"{wishes.shard.number}/{wishes.shard.count}", limit=wishes.limit)
+        shard = f"{wishes.shard.number}/{wishes.shard.count}"
+        piece = segment(file, at_once=wishes.at_once, shard=shard, limit=wishes.limit)
         with ResultFile.open(results, header) as kept:
             try:
                 tally = bring_to_end(made, runner, written, asked, kept, segment=piece, wishes=wishes)

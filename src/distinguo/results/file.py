@@ -5,6 +5,7 @@
     {"distinguo": {"format": 1, …}}            the fingerprint: what makes the results what they are
     {"segment": {"started": "…", …}}           one for every time that a run began or went on; never compared
     {"id": "q1", "state": "answered", …}       rows; of two rows of one question the later one counts
+    {"ended": {"seconds": 12.5, …}}            the segment came to its end; one that was broken off has none
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Results:
 
     Attributes:
         header: the run's fingerprint.
-        segments: when and where it was run, piece by piece.
+        segments: when and where it was run, piece by piece, and what is known since a piece came to its end.
         rows: the last row of every question, in the order in which questions first ended.
     """
 
@@ -106,6 +107,10 @@ class ResultFile:
     def begin(self, segment: Mapping[str, Json]) -> None:
         """Note when and where a piece of the run begins. Raises `DataError`."""
         self._write({"segment": dict(segment)})
+
+    def end(self, known: Mapping[str, Json]) -> None:
+        """Note what is known of the piece that has come to its end. Raises `DataError`."""
+        self._write({"ended": dict(known)})
 
     def append(self, row: Row) -> None:
         """Add `row`; on return it outlives the process. Raises `DataError`, and then nothing was added."""
@@ -181,6 +186,9 @@ def _parsed(content: bytes, path: Path) -> Results:
     for number, fields in lines:
         if isinstance(segment := fields.get("segment"), dict):
             segments.append(segment)
+            continue
+        if isinstance(ended := fields.get("ended"), dict) and segments:
+            segments[-1] = {**segments[-1], **ended}
             continue
         try:
             row = Row.of_json(fields)

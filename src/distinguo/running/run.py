@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ class Tally:
     Attributes:
         total: questions of the run, those included that ended in an earlier piece of it.
         states: how many questions ended in each state, over all pieces.
-        asked: questions that ended in this piece.
+        asked: questions that ended in this piece; `timed`: those of them that tell how long one takes.
         calls, cached_calls, tokens: model calls and tokens of this piece.
         is_out_of_budget: a stated limit ended this piece before its last question.
     """
@@ -35,6 +36,7 @@ class Tally:
     total: int
     states: Counter[State] = field(default_factory=Counter[State])
     asked: int = 0
+    timed: int = 0
     calls: int = 0
     cached_calls: int = 0
     tokens: int = 0
@@ -49,6 +51,7 @@ class Tally:
         """Count a question that has just ended."""
         self.states[row.state] += 1
         self.asked += 1
+        self.timed += row.is_timed and row.state != "failed"
         self.calls += row.calls
         self.cached_calls += row.cached_calls
         self.tokens += row.prompt_tokens + row.completion_tokens
@@ -136,7 +139,10 @@ async def run(
 
     if tally.left:
         results.begin(segment)
+        began = time.monotonic()
         await put_all(method, waiting(), at_once=habits.at_once, on_end=end)
+        seconds = round(time.monotonic() - began, 3)
+        results.end({"seconds": seconds, "asked": tally.asked, "timed": tally.timed})
     return tally
 
 

@@ -80,7 +80,8 @@ class Cost:
     Attributes:
         calls: model calls that were made, and `cached_calls` that were answered from the cache.
         prompt_tokens, completion_tokens: of the calls made; `cached_tokens`: of both kinds, of the others.
-        seconds: mean of the questions that did not fail and took nothing from the cache.
+        seconds: mean of the questions that did not fail and took nothing from the cache, with others in flight.
+        pace: seconds that the run as a whole took for each of these questions.
     """
 
     calls: int
@@ -89,6 +90,7 @@ class Cost:
     completion_tokens: int
     cached_tokens: int
     seconds: Mean
+    pace: Value
 
 
 @final
@@ -141,7 +143,7 @@ def judge(run: Run, gold: Gold, *, metrics: Sequence[str] = (), right_by: str, s
         run=run,
         outcomes=outcomes(gold.examples, endings),
         figures=tuple(_figure(name, values[name], rows, seed=seed) for name in wanted),
-        cost=_cost(there),
+        cost=_cost(there, run.segments),
         missing=tuple(id_ for id_, row in rows.items() if row is None),
         notes=tuple(notes),
     )
@@ -252,12 +254,24 @@ def _figure(name: str, values: Mapping[str, Value], rows: Mapping[str, Row | Non
     )
 
 
-def _cost(rows: Sequence[Row]) -> Cost:
+def _cost(rows: Sequence[Row], segments: Sequence[Mapping[str, Json]]) -> Cost:
     return Cost(
         calls=sum(row.calls for row in rows),
         cached_calls=sum(row.cached_calls for row in rows),
         prompt_tokens=sum(row.prompt_tokens for row in rows),
         completion_tokens=sum(row.completion_tokens for row in rows),
         cached_tokens=sum(row.cached_tokens for row in rows),
-        seconds=mean(row.seconds for row in rows if not row.cached_calls and row.state != "failed"),
+        seconds=mean(row.seconds for row in rows if row.is_timed and row.state != "failed"),
+        pace=_pace(segments),
     )
+
+
+def _pace(segments: Sequence[Mapping[str, Json]]) -> Value:
+    seconds = timed = 0.0
+    for segment in segments:
+        match segment:
+            case {"seconds": int(took) | float(took), "timed": int(count)}:
+                seconds, timed = seconds + took, timed + count
+            case _:
+                return Undefined("a piece of the run was broken off")
+    return seconds / timed if timed else Undefined("no question took its time")

@@ -159,15 +159,16 @@ def _costs(verdicts: Sequence[Verdict]) -> str:
             f"{cost.completion_tokens:,}",
             f"{cost.cached_tokens:,}",
             f"{_told(cost.seconds.value)}",
+            _told(cost.pace),
             f"{cost.seconds.n:,}",
         ]
         for verdict in verdicts
         for cost in (verdict.cost,)
     ]
     return (
-        "## Cost\n\nSeconds are per question, from asking to the end with other questions in flight, over "
-        "the n questions that did not fail and took nothing from the cache.\n\n"
-        + _table([*head, "seconds", "n"], rows)
+        "## Cost\n\n*Latency*: the mean of the seconds from asking a question to its end, with others in flight. "
+        "*Pace*: the seconds of the whole run for each question. Both are of the n questions that did not fail "
+        "and took nothing from the cache.\n\n" + _table([*head, "latency", "pace", "n"], rows)
     )
 
 
@@ -225,7 +226,7 @@ def remarks(verdict: Verdict) -> list[str]:
 
 
 def _run(run: Run) -> str:
-    told_of = ("started", "commit", "machine", "shard", "limit")
+    told_of = ("started", "commit", "machine", "at_once", "shard", "limit", "seconds", "asked")
     pieces = [{name: piece[name] for name in told_of if name in piece} for piece in run.segments]
     known = json.dumps({**run.header, "segments": pieces}, ensure_ascii=False, indent=1)
     return f"### {run.name}\n\n```json\n{known}\n```"
