@@ -191,12 +191,12 @@ def test_seconds_are_of_questions_that_took_nothing_from_the_cache() -> None:
     ("segments", "pace"),
     [
         (({"seconds": 3.0, "timed": 2}, {"seconds": 1, "timed": 2}), 1.0),
+        (({"seconds": 3.0, "timed": 2}, {"started": "2026-01-01"}), 1.5),
         (
-            ({"seconds": 3.0, "timed": 2}, {"started": "2026-01-01"}),
-            Undefined("a piece of the run was broken off"),
+            ({"seconds": 3.0, "timed": 0},),
+            Undefined("no piece of the run with such questions came to its end"),
         ),
-        (({"seconds": 3.0, "timed": 0},), Undefined("no question took its time")),
-        ((), Undefined("no question took its time")),
+        ((), Undefined("no piece of the run with such questions came to its end")),
     ],
 )
 def test_the_pace_of_a_run_is_its_time_by_the_questions_that_took_it(

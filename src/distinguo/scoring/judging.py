@@ -80,8 +80,8 @@ class Cost:
     Attributes:
         calls: model calls that were made, and `cached_calls` that were answered from the cache.
         prompt_tokens, completion_tokens: of the calls made; `cached_tokens`: of both kinds, of the others.
-        seconds: mean of the questions that did not fail and took nothing from the cache, with others in flight.
-        pace: seconds that the run as a whole took for each of these questions.
+        seconds: with others in flight, mean of the questions that did not fail and took nothing from the cache.
+        pace: seconds that the run took as a whole for each of these, over its pieces that came to their end.
     """
 
     calls: int
@@ -272,6 +272,6 @@ def _pace(segments: Sequence[Mapping[str, Json]]) -> Value:
         match segment:
             case {"seconds": int(took) | float(took), "timed": int(count)}:
                 seconds, timed = seconds + took, timed + count
-            case _:
-                return Undefined("a piece of the run was broken off")
-    return seconds / timed if timed else Undefined("no question took its time")
+            case _:  # it was broken off
+                pass
+    return seconds / timed if timed else Undefined("no piece of the run with such questions came to its end")
