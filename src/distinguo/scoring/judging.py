@@ -80,7 +80,7 @@ class Cost:
     Attributes:
         calls: model calls that were made, and `cached_calls` that were answered from the cache.
         prompt_tokens, completion_tokens: of the calls made; `cached_tokens`: of both kinds, of the others.
-        seconds: with others in flight, mean of the questions that did not fail and took nothing from the cache.
+        seconds: mean of the questions that did not fail and took nothing from the cache (others in flight).
         pace: seconds that the run took as a whole for each of these, over its pieces that came to their end.
     """
 

@@ -167,8 +167,8 @@ def _costs(verdicts: Sequence[Verdict]) -> str:
     ]
     return (
         "## Cost\n\n*Latency*: the mean of the seconds from asking a question to its end, with others in "
-        "flight. *Pace*: the seconds of the whole run for each question. Both are of the n questions that did "
-        "not fail and took nothing from the cache.\n\n" + _table([*head, "latency", "pace", "n"], rows)
+        "flight. *Pace*: the seconds of the whole run for each question. Both are of the n questions that "
+        "did not fail and took nothing from the cache.\n\n" + _table([*head, "latency", "pace", "n"], rows)
     )
 
 
