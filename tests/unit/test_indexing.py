@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from distinguo.backends.index.index import Index
+from distinguo.backends.index.rows import Change
 from distinguo.documents.chunking import Chunking
 from distinguo.documents.readers import Skipped, read
 from distinguo.errors import BackendError, ConfigError, DataError, DistinguoError, MismatchError
@@ -137,13 +138,13 @@ def test_a_failing_encoder_loses_nothing_committed_and_is_asked_nothing_twice(
 
 
 def test_progress_counts_documents(index: Index, recipe: Recipe) -> None:
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[str, int, int]] = []
     items = [*_documents(a="One.", b="Two."), Skipped("c", "why")]
-    build(index, items, recipe, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    build(index, items, recipe, progress=lambda what, done, total: seen.append((what, done, total)))
+    assert seen == [("indexing", done, 3) for done in (1, 2, 3)]
     seen.clear()
-    build(index, iter(items), recipe, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (3, 0)
+    build(index, iter(items), recipe, progress=lambda what, done, total: seen.append((what, done, total)))
+    assert seen[-1] == ("indexing", 3, 0)
 
 
 def test_no_documents_make_an_empty_index(index: Index, recipe: Recipe) -> None:
@@ -237,3 +238,49 @@ def test_an_index_that_answers_with_something_else_is_found_out(
 
 def test_texts_without_words_pass_the_self_test(index: Index, recipe: Recipe) -> None:
     assert build(index, _documents(a="?!", b="the", c="…"), recipe).added == 3
+
+
+def test_reading_is_never_ahead_of_committing_by_more_than_a_batch(
+    index: Index, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = committed = 0
+    ahead: list[int] = []
+    replace = Index.replace
+
+    def documents() -> Iterator[Document]:
+        nonlocal read
+        for n in range(50):
+            read += 1
+            ahead.append(read - committed)
+            yield Document(f"d{n:02}", f"Text {n}.")
+
+    def counted(index: Index, changes: Sequence[Change]) -> None:
+        nonlocal committed
+        replace(index, changes)
+        committed += len(changes)
+
+    monkeypatch.setattr(Index, "replace", counted)
+    assert build(index, documents(), recipe).added == 50
+    assert max(ahead) <= recipe.batch
+
+
+def test_documents_without_text_are_told_and_questions_find_nothing(index: Index, recipe: Recipe) -> None:
+    report = build(index, _documents(a="", b="   \n"), recipe)
+    assert [(skipped.source, skipped.reason) for skipped in report.skipped] == [
+        ("a.txt", "empty"),
+        ("b.txt", "empty"),
+    ]
+    assert index.lexical([("word", 1.0)], 5) == ()
+    assert index.dense(np.ones(recipe.encoder.dimension, "f4"), 5) == ()
+
+
+def test_after_a_deletion_the_others_are_found_as_they_are(index: Index, recipe: Recipe) -> None:
+    documents = _documents(a="First apple.", b="Second pear.", c="Third plum.")
+    build(index, documents, recipe)
+    build(index, documents[1:], recipe, missing="delete")
+    (found,) = index.lexical([("plum", 1.0)], 5)
+    assert (found[0].document, found[0].text) == ("c", "Third plum.")
+    (vector,) = HashEncoder(256).encode(["plum third"], "query")
+    assert index.dense(vector, 1)[0][0].document == "c"
+    assert index.lexical([("apple", 1.0)], 5) == ()
+    assert index.check() == ()

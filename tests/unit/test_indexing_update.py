@@ -187,6 +187,24 @@ def test_a_line_that_is_gone_from_a_file_is_pruned(house: House) -> None:
     assert house.has() == {"c2": "Four."}
 
 
+def test_a_root_that_cannot_be_looked_at_loses_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.write("shut/a.txt", "One.")
+    house.write("here/b.txt", "Two.")
+    roots = [house.folder / "shut", house.folder / "here"]
+    house.update(*roots)
+    real = os.stat
+
+    def stat(path, *arguments, **options):
+        if str(path).startswith(str(roots[0])):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    report = house.update(*roots, prune=True)
+    assert (report.deleted, report.stale) == (0, ("a.txt",))
+    assert [skipped.source for skipped in report.skipped] == [str(roots[0])]
+
+
 def test_a_folder_that_cannot_be_listed_keeps_its_documents(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,12 +245,12 @@ def test_without_any_document_nothing_is_made_or_changed(house: House) -> None:
 def test_progress_tells_files_where_they_can_be_counted(house: House) -> None:
     for n in range(3):
         house.write(f"docs/{'sub/' * (n % 2)}{n}.txt", f"Number {n}.")
-    seen: list[tuple[int, int]] = []
-    house.update(house.folder / "docs", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    seen: list[tuple[str, int, int]] = []
+    house.update(house.folder / "docs", progress=lambda what, done, total: seen.append((what, done, total)))
+    assert seen == [("indexing", done, 3) for done in (1, 2, 3)]
     house.write("docs/many.jsonl", '{"id": 1, "text": "one"}\n{"id": 2, "text": "two"}\n')
-    house.update(house.folder / "docs", progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (5, 0)
+    house.update(house.folder / "docs", progress=lambda what, done, total: seen.append((what, done, total)))
+    assert seen[-1] == ("indexing", 5, 0)
 
 
 URL = "http://docs.example/guide?page=1"

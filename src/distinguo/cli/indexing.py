@@ -24,15 +24,8 @@ def index_documents(
     places: Sequence[str], *, name: str, config: Path | None, rebuild: bool, prune: bool, as_json: bool
 ) -> None:
     """Bring the index `name` up to date with `places`, and say what went in and what did not."""
-    with components(config) as (made, _), progress(unit="documents") as step:
-        report = update_index(
-            made,
-            name,
-            places,
-            rebuild=rebuild,
-            prune=prune,
-            progress=lambda done, total: step("indexing", done, total),
-        )
+    with components(config) as (made, _), progress(unit="items") as step:
+        report = update_index(made, name, places, rebuild=rebuild, prune=prune, progress=step)
     if as_json:
         print_json({"index": name, "documents": report.documents, **_told(report)})
         return

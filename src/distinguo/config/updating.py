@@ -29,7 +29,7 @@ def update_index(
     *,
     rebuild: bool = False,
     prune: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> Report:
     """Bring the index `name` up to date with `places`, or, without any, with all that it remembers.
 

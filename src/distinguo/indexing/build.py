@@ -20,8 +20,9 @@ from distinguo.indexing.sorting import Folded, Known, Lost, Sorter
 from distinguo.protocols import Encoder, Tokeniser
 from distinguo.records import Document, Passage
 
-Progress = Callable[[int, int], None]
-"""Is told how many documents are done, and of how many; 0 while their number is not known."""
+Progress = Callable[[str, int, int], None]
+"""Is told what is under way ("indexing" documents, "optimising" passages), how much of it is done, and of how
+much; 0 while that is not known."""
 
 
 @final
@@ -101,7 +102,7 @@ def build(
     recipe: Recipe,
     *,
     missing: Literal["keep", "delete"] = "keep",
-    progress: Progress = lambda done, total: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> Report:
     """Add `documents` to `index`, each in place of that of its id; those that are unchanged cost nothing.
 
@@ -114,9 +115,7 @@ def build(
     lost: Lost = set if missing == "delete" else lambda unmet: set()
     total = len(documents) if isinstance(documents, Sized) else 0
     known = Known.of(index)
-    return bring(
-        index, documents, recipe, known=known, lost=lost, progress=lambda done: progress(done, total)
-    )
+    return bring(index, documents, recipe, known=known, lost=lost, progress=of(total, progress))
 
 
 def bring(
@@ -126,7 +125,7 @@ def bring(
     *,
     known: Known,
     lost: Lost,
-    progress: Callable[[int], None],
+    progress: Progress,
 ) -> Report:
     """`build`, where `known` is what `index` has, and `lost` says what is to go of that which was not met."""
     began = time.monotonic()
@@ -142,7 +141,7 @@ def bring(
             sorter.gone.clear()
         passages += sum(len(change.passages) for change in changes)
     index.sweep()
-    index.settle()
+    index.settle(lambda done, total: progress("optimising", done, total))
     verify(index, sorter.in_state("added", "changed"))
     return Report(
         added=sorter.count("added"),
@@ -157,10 +156,15 @@ def bring(
     )
 
 
-def _told(documents: Iterable[Read], progress: Callable[[int], None]) -> Iterator[Read]:
+def of(count: int, progress: Progress) -> Progress:
+    """`progress`, told that there are `count` documents."""
+    return lambda what, done, total: progress(what, done, count if what == "indexing" else total)
+
+
+def _told(documents: Iterable[Read], progress: Progress) -> Iterator[Read]:
     for done, item in enumerate(documents, 1):
         yield item
-        progress(done)
+        progress("indexing", done, 0)
 
 
 def _groups(changes: Iterable[Change], size: int) -> Iterator[list[Change]]:

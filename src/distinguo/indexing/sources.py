@@ -124,7 +124,7 @@ class Sources:
         if _is_url(root):
             yield from self._page(root)
             return
-        base = Path(root) if Path(root).is_dir() else Path(root).parent
+        base = Path(root) if _is_folder(root) else Path(root).parent
         count = 0
         try:
             for item in read(Path(root), unchanged=self._unchanged()):
@@ -168,9 +168,16 @@ class Sources:
         return not above & self._skipped and any(is_under(file, root) for root in self._whole)
 
 
+def _is_folder(root: str) -> bool:
+    try:
+        return Path(root).is_dir()
+    except OSError:  # a folder above it is closed to us
+        return False
+
+
 def _names(root: str) -> Iterator[str]:
     """The names of the files in a folder and below it, as far as they are read; else the place itself."""
-    if not Path(root).is_dir():
+    if not _is_folder(root):
         yield root
     for _, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -11,7 +11,7 @@ from typing import Final
 from distinguo.backends.index.index import Index
 from distinguo.documents.found import Read, Skipped
 from distinguo.errors import DataError
-from distinguo.indexing.build import Progress, Recipe, Report, bring
+from distinguo.indexing.build import Progress, Recipe, Report, bring, of
 from distinguo.indexing.sorting import Known
 from distinguo.indexing.sources import Sources
 
@@ -25,7 +25,7 @@ def update(
     *,
     is_new: bool,
     prune: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> Report:
     """Bring an index up to date with the places of `reading`, and have it remember them; see `build`.
 
@@ -38,7 +38,7 @@ def update(
         recipe: how the index is made.
         is_new: the index is not there yet: it is made as soon as there is a document.
         prune: see above.
-        progress: is told how many files are done, and of how many.
+        progress: is told how far it is; of how many files, where they can be counted beforehand.
 
     Raises:
         DataError: there is not one document to read. Nothing is changed then.
@@ -57,9 +57,7 @@ def update(
         found, total = demanded(sources), sources.count()
         index = index or stack.enter_context(make())
         index.keep_roots(list(dict.fromkeys((*index.roots(), *sources.roots))))
-        report = bring(
-            index, found, recipe, known=known, lost=lost, progress=lambda done: progress(done, total)
-        )
+        report = bring(index, found, recipe, known=known, lost=lost, progress=of(total, progress))
     return replace(report, stale=sources.stale, missing=tuple(sorted(missing)))
 
 
