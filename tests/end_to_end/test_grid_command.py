@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from distinguo.cli import gridding
 from distinguo.results.file import ResultFile
 from distinguo.results.rows import Row
 from doubles.command import distinguo
@@ -174,6 +175,52 @@ def test_a_used_up_limit_ends_the_grid_and_the_same_command_goes_on(
     Path("grid.toml").write_text(text, encoding="utf-8")
     assert distinguo("grid", "grid.toml", "--out", "out") == 0
     assert all(len(rows(cell)) == 4 for cell in CELLS)
+
+
+def test_a_limit_of_tokens_is_for_the_whole_grid(server: Server) -> None:
+    assert distinguo("grid", "grid.toml", "--out", "out", "--max-cost", "1", "--at-once", "1") == 1
+    assert [path.stem for path in Path("out").iterdir()] == ["all.closed_book"]
+    assert len(rows("all.closed_book")) == chats(server) == 1
+
+
+def test_an_interrupted_grid_says_how_to_go_on(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gridding, "bring_to_end", interrupted)
+    assert distinguo("grid", "grid.toml", "--out", "out") == 130
+    assert "interrupted; what has ended is in 'out': the same command goes on" in capsys.readouterr().err
+
+
+def test_a_set_without_documents_is_no_corpus(
+    server: Server, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "sets" / "gates" / "corpus.jsonl").unlink()
+    assert distinguo("grid", "grid.toml", "--out", "out") == 2
+    assert "corpus: the set 'gates' has no documents" in capsys.readouterr().err
+
+
+def test_without_a_corpus_the_users_own_index_is_searched(server: Server, here: Path) -> None:
+    text = Path("grid.toml").read_text(encoding="utf-8").replace('corpus = ["gates"]', "")
+    Path("grid.toml").write_text(text, encoding="utf-8")
+    assert distinguo("index", "corpus") == 0
+    assert distinguo("grid", "grid.toml", "--out", "out", "--only", "all.bm25.k=1") == 0
+    assert not (here / "home" / "grids").exists()
+    assert len(rows("all.bm25.k=1")) == 4
+
+
+def test_what_one_cell_lacks_does_not_keep_the_others(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path("grid.toml").read_text(encoding="utf-8").replace('corpus = ["gates"]', "")
+    Path("grid.toml").write_text(text, encoding="utf-8")
+    assert distinguo("grid", "grid.toml", "--out", "out") == 1, "nobody made the index"
+    said = capsys.readouterr().err
+    assert said.count("error: the cell ") == 4
+    assert "error: the cell 'all.dense.k=2': " in said
+    assert len(rows("all.closed_book")) == 4
 
 
 def test_the_index_of_a_grid_is_its_own_and_follows_its_corpus(server: Server, here: Path) -> None:

@@ -227,6 +227,7 @@ def test_traces_that_cannot_be_kept_are_told_once(
 def test_a_set_is_found_by_its_name(
     server: Server, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delenv("DISTINGUO_DATA", raising=False)
     (here / "sets" / "gates").mkdir(parents=True)
     ask(here / "sets" / "gates" / "questions.jsonl", NAMES[:2])
     assert distinguo("run", "gates") == 2

@@ -55,3 +55,14 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     with pytest.raises(ConfigError, match="set DISTINGUO_HOME"):
         Places.of({})
+
+
+def test_sets_lie_where_the_environment_says_or_beside_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.chdir(tmp_path / "checkout")
+    assert Places.of({"DISTINGUO_HOME": "/h"}).data is None
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    assert Places.of({"DISTINGUO_HOME": "/h"}).data == tmp_path / "checkout" / ".." / "shared" / "data"
+    assert Places.of({"DISTINGUO_HOME": "/h", "DISTINGUO_DATA": "/d"}).data == Path("/d")

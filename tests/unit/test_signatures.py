@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pytest
 
 from distinguo.config.names import TABLES
-from distinguo.config.signatures import Within, call
+from distinguo.config.signatures import Within, call, described
 from distinguo.errors import ConfigError
 
 
@@ -82,3 +82,16 @@ def test_a_missing_setting_is_named() -> None:
 def test_names_are_unique_within_a_table() -> None:
     for table in TABLES.values():
         assert all(":" in target for target in table.values())
+
+
+def test_what_a_factory_is_called_with_can_be_told_without_calling_it() -> None:
+    told = described(
+        Car, {"doors": 3, "weight": 2}, path="car", ports={Engine: lambda spec, path: f"{spec} of {path}"}
+    )
+    assert told == {"engine": "small of car.engine", "doors": 3, "colour": "red", "weight": 2.0, "wheels": 4}
+    assert "engine" not in described(Car, {}, path="car", given=[Engine])
+
+
+def test_what_is_told_is_checked() -> None:
+    with pytest.raises(ConfigError, match=r"car\.doors: 'four' is not a whole number"):
+        described(Car, {"doors": "four"}, path="car", given=[Engine])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, final
@@ -19,7 +20,7 @@ from distinguo.config.grid import GridSettings, SetSettings
 from distinguo.config.places import Places
 from distinguo.config.signatures import nearest
 from distinguo.documents.readers import read
-from distinguo.errors import ConfigError
+from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.indexing.build import build
 from distinguo.records import Question
 from distinguo.results.file import ResultFile
@@ -38,15 +39,24 @@ def list_cells(file: Path, folder: Path, only: Sequence[str]) -> None:
         out().print(styled(f"{cell.name}: {ended:,} of {len(asked):,} questions have ended"))
 
 
-def run_grid(file: Path, folder: Path, only: Sequence[str], *, wishes: Wishes, page: Path | None) -> bool:
+def run_grid(
+    file: Path,
+    folder: Path,
+    only: Sequence[str],
+    *,
+    wishes: Wishes,
+    page: Path | None,
+    max_tokens: int | None,
+) -> bool:
     """Bring every cell of the grid to its end; whether all are there."""
     grid = GridSettings.load(file)
     chosen = _chosen(grid, only)
     drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
-    with opened(grid.settings, _places(grid)) as (made, runner):
+    with opened(grid.settings, _places(grid), max_tokens=max_tokens) as (made, runner):
         _index(grid, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
-            made.method_of(_written(cell))
+            with suppress(DataError, BackendError):  # what is missing is told in its turn
+                made.method_of(_written(cell))
         task = _Task(grid, drawn, made, runner, folder, wishes)
         try:
             tallies = sweep(chosen, task.run, on_error=_tell)

@@ -192,6 +192,9 @@ def grid(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again what ended unreadable or failed.")
     ] = False,
+    max_cost: Annotated[
+        int | None, typer.Option(min=1, help="Tokens to spend, read and written, cached ones not counted.")
+    ] = None,
     traces: Annotated[bool, typer.Option(help="Keep what happened in each question, for `show`.")] = False,
     at_once: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 64,
 ) -> None:
@@ -203,7 +206,8 @@ def grid(
         list_cells(file, out, only or [])
         return
     wishes = Wishes(at_once, None, retry_failed=retry_failed, with_texts=not omit_texts, with_traces=traces)
-    raise typer.Exit(0 if run_grid(file, out, only or [], wishes=wishes, page=page) else 1)
+    is_done = run_grid(file, out, only or [], wishes=wishes, page=page, max_tokens=max_cost)
+    raise typer.Exit(0 if is_done else 1)
 
 
 @app.command()
