@@ -15,6 +15,7 @@ texts = st.lists(
             "word",
             "Dr",
             "x" * 40,
+            "word" * 6 + " " * 90 + "word",
             " " * 90,
             "-" * 90,
             ".",

@@ -12,14 +12,52 @@ from distinguo.records import Document
 from distinguo.testing import WordTokeniser
 
 FRAGMENTS = [
-    b"%PDF-1.7\n", b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj", b"trailer<</Root 1 0 R>>", b"PK\x03\x04",
-    b"<html>", b"<p>", b"</p>", b"<table><tr><td>", b"<h1>T</h1>", b"<?xml version='1.0'?>", b"<!DOCTYPE a [", b"]>",
-    b"<!ENTITY b 'c'>", b"&b;", b"<![CDATA[", b"]]>", b"<!--", b"-->", b"<a><b>", b"</b></a>", b"text", b"\xff\xfe",
-    b"\xef\xbb\xbf", b"\\section{", b"\\begin{x}", b"\\end{x}", b"$", b"{", b"}", b"%", b"\\", b"# H\n", b"===\n",
-    b"Title\n=====\n", b".. include:: /etc/passwd\n", b".. raw:: html\n\n  <b>\n", b":ref:`x`", b"|", b"* a\n",
-    b"Subject: =?utf-8?b?4pyT?=\n", b"Content-Type: multipart/mixed; boundary=x\n\n", b"--x\n", b"a,b\n", b'"', b";",
-    b"\t", b"\r", b"\0", b"\x1b[31m", b"\xe9", b"\x81", "é天🙂".encode(), b'{"id": "1", "text": "x"}\n', b"\xed\xa0\x80",
-]  # fmt: skip
+    *(b"%PDF-1.7\n", b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj", b"trailer<</Root 1 0 R>>", b"PK\x03\x04"),
+    *(
+        b"<html>",
+        b"<p>",
+        b"</p>",
+        b"<table><tr><td>",
+        b"<h1>T</h1>",
+        b"<?xml version='1.0'?>",
+        b"<!DOCTYPE a [",
+    ),
+    *(
+        b"]>",
+        b"<!ENTITY b 'c'>",
+        b"&b;",
+        b"<![CDATA[",
+        b"]]>",
+        b"<!--",
+        b"-->",
+        b"<a><b>",
+        b"</b></a>",
+        b"text",
+    ),
+    *(b"\xff\xfe", b"\xef\xbb\xbf", b"\\section{", b"\\begin{x}", b"\\end{x}", b"$", b"{", b"}", b"%", b"\\"),
+    *(b"# H\n", b"===\n", b"Title\n=====\n", b".. include:: /etc/passwd\n", b".. raw:: html\n\n  <b>\n"),
+    *(
+        b":ref:`x`",
+        b"|",
+        b"* a\n",
+        b"Subject: =?utf-8?b?4pyT?=\n",
+        b"--x\n",
+        b"a,b\n",
+        b'"',
+        b";",
+        b"\t",
+        b"\r",
+    ),
+    *(
+        b"Content-Type: multipart/mixed; boundary=x\n\n",
+        b"\0",
+        b"\x1b[31m",
+        b"\xe9",
+        b"\x81",
+        b"\xed\xa0\x80",
+    ),
+    *("é天🙂".encode(), b'{"id": "1", "text": "x"}\n'),
+]
 contents = st.binary(max_size=300) | st.lists(
     st.sampled_from(FRAGMENTS) | st.binary(max_size=4), max_size=30
 ).map(b"".join)

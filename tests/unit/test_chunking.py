@@ -2,7 +2,7 @@ import pytest
 
 from distinguo.documents.chunking import Chunking, chunk, windows
 from distinguo.errors import ConfigError
-from distinguo.records import Document
+from distinguo.records import Document, Section
 from distinguo.testing import WordTokeniser
 from distinguo.text.sentences import sentences
 
@@ -60,6 +60,30 @@ def test_passages_know_where_they_come_from() -> None:
     assert (one.id, two.id) == ("d#1", "d#2")
     assert (two.document, two.title, two.source, two.meta) == ("d", "Title", "d.txt", (("year", 2020),))
     assert (one.start, one.end) == (2, 6)
+
+
+def test_a_passage_has_heading_and_page_of_the_section_that_holds_most_of_it() -> None:
+    sections = (Section(6, "Rules", 2), Section(17, "Fees", 2), Section(22, "Fees", 3))
+    document = Document("d", "Front Close at nine Free Pay at noon", sections=sections)
+    passages = chunk(document, Chunking(3, 0), WordTokeniser())
+    assert [(p.text, p.heading, p.page) for p in passages] == [
+        ("Front Close at", "Rules", 2),
+        ("nine Free Pay", "Fees", 3),
+        ("at noon", "Fees", 3),
+    ]
+
+
+def test_of_sections_that_hold_as_much_of_a_passage_the_first_counts() -> None:
+    document = Document("d", "aaaa bbbbb", sections=(Section(0, "A"), Section(5, "B")))
+    (passage,) = chunk(document, Chunking(5, 0), WordTokeniser())
+    assert passage.heading == "A"
+
+
+def test_before_the_first_section_there_is_no_heading() -> None:
+    (passage,) = chunk(
+        Document("d", "One two", sections=(Section(6, "x", 1),)), Chunking(5, 0), WordTokeniser()
+    )
+    assert (passage.heading, passage.page) == ("", 0)
 
 
 def test_nothing_but_whitespace_gives_no_passages() -> None:

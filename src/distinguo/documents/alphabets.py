@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -32,6 +33,8 @@ _LETTERS: Final = MappingProxyType(
     }
 )
 _SIGNS: Final = frozenset("’‘“”„–—…«»€£°·•©®™§±×÷½¼¾²³µ¿¡ªº№")
+_FINALS: Final = frozenset("ςךםןףץ")  # letters that only end words
+_CAPITAL: Final = 0.9  # a text all in capitals is rarely one
 _APOSTROPHES: Final = frozenset("’‘·")
 
 _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -52,6 +55,8 @@ _WRITTEN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 # The common characters of an East Asian standard lie in rows of their own: (first, last lead byte, weight).
 # What any of these languages could have written weighs less than what one alone writes, kana and Hangul.
+_MARKS: Final = range(0xA1, 0xA4)  # punctuation, but also all kinds of rare symbols
+_EAST_ASIAN_MARKS: Final = re.compile(r"[\u3000-\u303f\uff00-\uffef]")
 _Rows = tuple[tuple[int, int, float], ...]
 _JAPANESE: Final[_Rows] = ((0xA1, 0xA3, 0.9), (0xA4, 0xA5, 1.0), (0xB0, 0xCF, 0.8))
 _ROWS: Final[Mapping[str, tuple[str, _Rows]]] = MappingProxyType(
@@ -97,7 +102,10 @@ def _weight(trio: str, test: _Test, *, is_latin: bool) -> float:
         return float(character in _APOSTROPHES or not (before.isalpha() and after.isalpha()))
     is_mixed = not is_latin and any(each.isascii() and each.isalpha() for each in (before, after))
     is_flipped = before.islower() and character.isupper()
-    return 0.0 if is_mixed or is_flipped else test(character)
+    is_misplaced = character in _FINALS and after.isalpha()
+    if is_mixed or is_flipped or is_misplaced:
+        return 0.0
+    return test(character) * (_CAPITAL if character.isupper() else 1.0)
 
 
 def _letter_test(letters: str) -> _Test:
@@ -108,6 +116,11 @@ def _letter_test(letters: str) -> _Test:
 def _row_test(standard: str, rows: _Rows) -> _Test:
     def test(character: str) -> float:
         lead = ord(character.encode(standard, "ignore")[:1] or b"\0")
-        return max((weight for first, last, weight in rows if first <= lead <= last), default=0.0)
+        is_odd = lead in _MARKS and not _EAST_ASIAN_MARKS.fullmatch(character)
+        return (
+            0.0
+            if is_odd
+            else max((weight for first, last, weight in rows if first <= lead <= last), default=0)
+        )
 
     return test

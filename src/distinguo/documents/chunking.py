@@ -51,8 +51,8 @@ def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple
     """The passages of `document`, in order, named ``<document>#1``, ``#2``, …; none if it shows nothing.
 
     Every character but whitespace lies in some passage, whose heading and page are those of the section that
-    holds most of it. A token belongs to where it begins; a single
-    character of more tokens than the limit is the one thing that can exceed it.
+    holds most of it. A token belongs to where it begins; a single character of more tokens than the limit is
+    the one thing that can exceed it.
     """
     text = document.text
     if is_blank(text):
@@ -60,11 +60,8 @@ def chunk(document: Document, chunking: Chunking, tokeniser: Tokeniser) -> tuple
     tokens = _filled([start for start, _ in tokeniser.spans(text)], len(text))
     cuts = [*_cuts(text, tokens, chunking), len(text)]
     lengths = [_count(tokens, start, end) for start, end in pairwise(cuts)]
-    spans = [
-        span
-        for first, last in windows(lengths, limit=chunking.tokens, overlap=chunking.overlap)
-        for span in trimmed(text, cuts[first], cuts[last])
-    ]
+    cut = windows(lengths, limit=chunking.tokens, overlap=chunking.overlap)
+    spans = _apart(span for first, last in cut for span in trimmed(text, cuts[first], cuts[last]))
     return tuple(
         Passage(
             id=f"{document.id}#{number}",
@@ -102,6 +99,17 @@ def windows(lengths: Sequence[int], *, limit: int, overlap: int) -> Iterator[tup
             while first > floor and size + lengths[first - 1] <= room:
                 first -= 1
                 size += lengths[first]
+
+
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """`spans` but for those within a neighbour, as windows over much white space can be."""
+    kept: list[tuple[int, int]] = []
+    for start, end in spans:
+        if kept and kept[-1][0] == start:
+            kept.pop()
+        if not kept or kept[-1][1] < end:
+            kept.append((start, end))
+    return kept
 
 
 def _sections(document: Document, spans: Iterable[tuple[int, int]]) -> Iterator[Section]:

@@ -86,7 +86,7 @@ def _wide(content: bytes) -> str:
     sample = content[:_SAMPLE]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
-    if len(content) % 2 or max(even, odd) < 0.5 * half or min(even, odd) > 0.02 * half:
+    if len(content) % 2 or max(even, odd) < 0.7 * half or min(even, odd) > 0.02 * half:
         return ""
     return "utf-16-le" if odd > even else "utf-16-be"
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     Step = tuple[Literal["open", "close", "text"], Element, str]
 
-_POWER: Final = re.compile(r"[-+−–]?\d+")
+POWER: Final = re.compile(r"[-+−–]?\d+")
+"""What is a power where it stands raised above a number."""
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -57,7 +58,7 @@ class Vocabulary:
 def raise_powers(root: Element) -> None:
     """Write the numbers that stand above another as powers, "10^7": in a line of text they would be "107"."""
     for element in root.iter():
-        if local(element) in {"sup", "superscript"} and _POWER.fullmatch("".join(element.itertext()).strip()):
+        if local(element) in {"sup", "superscript"} and POWER.fullmatch("".join(element.itertext()).strip()):
             parent, before = element.getparent(), element.getprevious()
             text = (before.tail if before is not None else parent.text if parent is not None else "") or ""
             if text[-1:].isdigit():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from zipfile import BadZipFile, ZipFile
 
 from distinguo.documents.drafting import Draft
-from distinguo.documents.markup import local
+from distinguo.documents.markup import POWER, local
 from distinguo.errors import DataError
 from distinguo.records import Document
 
@@ -99,13 +99,21 @@ def _text(root: Element) -> str:
         element = stack.pop()
         name = local(element)
         if name == "t":
-            parts.append(element.text or "")
+            parts.append(_powered(element, "".join(parts[-1:])))
         elif name in _SIGNS:
             parts.append(_SIGNS[name])
         elif name not in _HIDDEN:
-            parts.append("\n" if name == "p" and element is not root else "")
+            parts += ["\n"] if name == "p" and element is not root else []
             stack += reversed(element)
     return "".join(parts).strip()
+
+
+def _powered(text: Element, before: str) -> str:
+    """What `text` says; a number that is raised above another as its power."""
+    shown, run = text.text or "", text.getparent()
+    align = None if run is None else run.find(f"{_WORD}rPr/{_WORD}vertAlign")
+    is_raised = align is not None and align.get(f"{_WORD}val") == "superscript"
+    return f"^{shown}" if is_raised and before[-1:].isdigit() and POWER.fullmatch(shown.strip()) else shown
 
 
 def _notes(word: Word) -> Iterator[Element]:

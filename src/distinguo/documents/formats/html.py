@@ -21,7 +21,7 @@ LARGEST: Final = 16_000_000
 _KEPT: Final = 0.7
 """Least share of the words outside links, and of those in tables, that a main text to be trusted holds."""
 _DECLARED: Final = re.compile(
-    rb"""<(?:meta[^>]{0,200}charset|\\?xml[^>]{0,100}encoding)\s*=\s*["']?([\w.:-]+)""", re.I
+    rb"""<(?:meta[^>]{0,200}charset|\?xml[^>]{0,100}encoding)\s*=\s*["']?([\w.:-]+)""", re.I
 )
 _WORD: Final = re.compile(r"\w+")
 _NAMES: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
