@@ -172,9 +172,8 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(small_disk: Path, tmp_pa
         assert _contents(index) == before
         assert index.lexical([(documents[0].text, 1.0)], 1)[0][0].document == documents[0].id
         assert index.check() == ()
-    if leave < 2**20:
-        with pytest.raises(DataError, match="is full"):
-            Index.open(folder, encoder=Logged.fingerprint)
+    with Index.open(folder, encoder=Logged.fingerprint) as index:
+        assert _contents(index) == before
     ballast.unlink()
     with Index.make(folder, recipe.fingerprint) as index:
         assert _contents(index) == before

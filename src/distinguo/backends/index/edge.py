@@ -40,12 +40,13 @@ _DENSE, _TERMS = "dense", "terms"
 
 @final
 class Edge:
-    """Exact BM25 and inner products over the passages, or over some of them.
+    """BM25 and inner products over the passages, or over some of them.
 
     It knows nothing of metadata: SQLite says which passages meet a filter, and they are ranked alone. To name
     20,000 of them costs some 8 ms; the engine's own indexes cost minutes to make for 100 fields.
 
-    Inner products are exact too, but for those of a text's own vector with many passages (`GRAPH_FROM`).
+    Inner products are exact, but for those of a text's own vector with many passages (`GRAPH_FROM`). BM25 is
+    exact too, but what is deleted after `optimise` still counts in how rare a term and how long a passage is.
 
     The engine holds the interpreter lock while it searches: let in one caller at a time, so that the rest of
     the program waits for one search at most. Nothing is durable before `flush`. Raises `DataError` when the
