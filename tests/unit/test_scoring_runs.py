@@ -73,11 +73,12 @@ def test_every_question_is_counted_once_by_how_it_ended() -> None:
         "unreadable": 1,
         "failed": 1,
         "missing": 1,
-        "unjudged": 1,
+        "answered_unjudged": 1,
     }
     assert counted(verdict, "unanswerable") == {"abstained_right": 1, "answered_wrong": 1}
     whole = verdict.outcomes[0]
     assert (whole.n, whole.judged, whole.right) == (9, 8, 2)
+    assert whole.states == {"answered": 4, "abstained": 2, "unreadable": 1, "failed": 1}
     assert list(whole.counts) == list(ENDINGS)
 
 
@@ -115,7 +116,8 @@ def test_a_gold_that_cannot_be_compared_is_unjudged_whatever_the_run_did() -> No
     for row in (answered("q", "?"), Row("q", "abstained"), Row("q", "failed")):
         verdict = judged(run(row), asked("q", "?"))
         assert isinstance(verdict.figures[0].mean.value, Undefined)
-    assert counted(judged(run(answered("q", "?")), asked("q", "?"))) == {"unjudged": 1}
+    assert counted(judged(run(answered("q", "?")), asked("q", "?"))) == {"answered_unjudged": 1}
+    assert counted(judged(run(Row("q", "abstained")), asked("q", "?"))) == {"abstained_unjudged": 1}
 
 
 def test_slices_are_those_that_part_the_questions() -> None:
@@ -133,10 +135,12 @@ def test_slices_are_those_that_part_the_questions() -> None:
 def test_what_is_measured_follows_from_what_the_rows_have() -> None:
     example = asked("q", "Ann", documents=("d",))
     both = judged(run(answered("q", "Ann", "d")), example, metrics=())
-    assert {"EM", "F1", "recall@1", "nDCG@10"} <= {figure.name for figure in both.figures}
-    search = judged(run(answered("q", "", "d")), example, metrics=())
+    assert {"EM", "F1", "recall@1", "MRR"} <= {figure.name for figure in both.figures}
+    assert both.figure("recall@5") is None
+    assert any("no ranking has more than 1 documents: recall@5, recall@10" in note for note in both.notes)
+    search = judged(run(answered("q", "", *"dabcefghij")), example, metrics=())
     assert search.figure("EM") is None
-    assert search.figure("recall@5") is not None
+    assert search.figure("nDCG@10") is not None
     assert any("metrics of answers are left out" in note for note in search.notes)
     closed = judged(run(answered("q", "Ann")), example, metrics=())
     assert closed.figure("recall@5") is None
@@ -151,7 +155,7 @@ def test_what_is_asked_for_is_measured_even_so() -> None:
 def test_a_search_alone_is_not_judged_by_its_empty_answers() -> None:
     examples = asked("q", "Ann", documents=("d",)), asked("r"), asked("s", "Ann")
     rows = answered("q", "", "d"), answered("r", "", "d"), Row("s", "failed")
-    assert counted(judged(run(*rows), *examples, metrics=())) == {"unjudged": 2, "failed": 1}
+    assert counted(judged(run(*rows), *examples, metrics=())) == {"answered_unjudged": 2, "failed": 1}
 
 
 def test_a_method_that_keeps_silent_on_everything_is_no_search() -> None:
@@ -252,7 +256,7 @@ def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> No
     answers, found = shown.index("## Answers"), shown.index("## Retrieval")
     assert "search" in shown[:answers]
     assert "search" not in shown[answers:found]
-    assert re.search(r"\| search +\| all +\| 2 +\| – ", shown)
+    assert re.search(r"\| search +\| all +\| 2 +\| 2 +\| 0 +\| 0 +\| 0 +\| – +\| – +\| – ", shown)
     assert "the runs have no question in common that has a value in both" in shown
     assert remarks(closed)[0] == "partial: 1 of 2 questions failed"
     assert "`EM`: undefined for 1 of 2: the gold answers have nothing to compare" in remarks(closed)

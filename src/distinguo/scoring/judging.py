@@ -210,8 +210,11 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
             notes.append("no row has evidence: metrics of retrieval are left out")
     deepest = max((len(ranking(row)) for row in rows), default=0)
     shallow = [name for name in wanted if name not in ANSWER_METRICS and (cutoff(name) or 0) > deepest]
-    if shallow:
+    if shallow and metrics:
         notes.append(f"no ranking has more than {deepest} documents; {', '.join(shallow)} looked for more")
+    elif shallow:
+        notes.append(f"no ranking has more than {deepest} documents: {', '.join(shallow)} left out")
+        wanted = [name for name in wanted if name not in shallow]
     return wanted, notes
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, final, get_args
 
 from distinguo.datasets.questions import UNJUDGED
-from distinguo.records import Example
+from distinguo.records import Example, State
 from distinguo.results.rows import Row
 from distinguo.scoring.answers import ANSWER_METRICS
 from distinguo.scoring.significance import Interval, wilson
@@ -17,14 +17,15 @@ from distinguo.scoring.value import Undefined, Value
 Ending = Literal[
     "answered_right",
     "answered_wrong",
+    "answered_unjudged",
     "abstained_right",
     "abstained_wrong",
+    "abstained_unjudged",
     "unreadable",
     "failed",
     "missing",
-    "unjudged",
 ]
-"""``missing``: there is no row. ``unjudged``: a row that is no fault, and nobody knows what was right."""
+"""``missing``: there is no row. ``…_unjudged``: nobody knows what was right."""
 
 ENDINGS: Final[tuple[Ending, ...]] = get_args(Ending)
 
@@ -45,9 +46,17 @@ class Outcomes:
         return sum(self.counts.values())
 
     @property
+    def states(self) -> Mapping[State, int]:
+        """The questions by the state in which they ended; those without a row are in none."""
+        return {
+            state: sum(count for ended, count in self.counts.items() if ended.startswith(state))
+            for state in get_args(State)
+        }
+
+    @property
     def judged(self) -> int:
         """Those of which it is known what was right."""
-        return self.n - self.counts["unjudged"]
+        return self.n - self.counts["answered_unjudged"] - self.counts["abstained_unjudged"]
 
     @property
     def right(self) -> int:
@@ -85,13 +94,11 @@ def ending(example: Example, row: Row | None, *, right_by: str) -> Ending:
     if row.state in ("unreadable", "failed"):
         return row.state
     is_silent = row.state == "abstained"
-    if not right_by:
-        return "unjudged"
-    if asks_for_silence(example):
+    if right_by and asks_for_silence(example):
         return "abstained_right" if is_silent else "answered_wrong"
-    value = answer_value(right_by, example, row)
+    value = answer_value(right_by, example, row) if right_by else NO_GOLD
     if isinstance(value, Undefined):
-        return "unjudged"
+        return "abstained_unjudged" if is_silent else "answered_unjudged"
     if is_silent:
         return "abstained_wrong"
     return "answered_right" if value >= 1 else "answered_wrong"

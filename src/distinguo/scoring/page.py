@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, final, get_args
 
+from distinguo.records import State
 from distinguo.scoring.answers import ANSWER_METRICS
 from distinguo.scoring.judging import Figure, Run, Verdict, against, some
-from distinguo.scoring.outcomes import Ending, Outcomes
+from distinguo.scoring.outcomes import Outcomes
 from distinguo.scoring.significance import Interval
 from distinguo.scoring.value import Mean, Undefined, Value
 
-_ALWAYS: Final[tuple[Ending, ...]] = (
-    "answered_right",
-    "answered_wrong",
-    "abstained_right",
-    "abstained_wrong",
-    "unreadable",
-    "failed",
-)
-_IF_ANY: Final[tuple[Ending, ...]] = ("missing", "unjudged")
 _LEAST_P: Final = 0.0001
 
 
@@ -79,19 +71,22 @@ def tables(report: Report) -> str:
 
 
 def _outcomes(report: Report) -> str:
-    all_slices = [(verdict, one) for verdict in report.verdicts for one in verdict.outcomes]
-    shown: list[Ending] = [
-        *_ALWAYS,
-        *(name for name in _IF_ANY if any(one.counts[name] for _, one in all_slices)),
-    ]
+    head = ["run", "questions", "n", *get_args(State), "right", "answered right", "abstained right"]
     rows = [
-        [_name(verdict), one.slice, str(one.n), _share(one), *(str(one.counts[name]) for name in shown)]
-        for verdict, one in all_slices
+        [
+            _name(verdict),
+            one.slice,
+            str(one.n),
+            *map(str, one.states.values()),
+            _share(one),
+            *(str(one.counts[name]) if one.judged else "–" for name in ("answered_right", "abstained_right")),
+        ]
+        for verdict in report.verdicts
+        for one in verdict.outcomes
     ]
-    head = ["run", "questions", "n", "right", *(name.replace("_", " ") for name in shown)]
     return (
         f"## Outcomes\n\nAn answer is right if `{report.right_by}` is 1; where the corpus has no answer, "
-        f"only abstaining is right.\n\n{_table(head, rows)}"
+        f"only abstaining is right. *Right* is the share of both.\n\n{_table(head, rows)}"
     )
 
 
@@ -229,7 +224,7 @@ def _run(run: Run) -> str:
     told_of = ("started", "commit", "machine", "at_once", "shard", "limit", "seconds", "asked")
     pieces = [{name: piece[name] for name in told_of if name in piece} for piece in run.segments]
     known = json.dumps({**run.header, "segments": pieces}, ensure_ascii=False, indent=1)
-    return f"### {run.name}\n\n```json\n{known}\n```"
+    return f"<details><summary>{run.name}</summary>\n\n```json\n{known}\n```\n\n</details>"
 
 
 def _names(verdicts: Iterable[Verdict]) -> list[str]:
@@ -243,7 +238,8 @@ def _name(verdict: Verdict) -> str:
 def _share(one: Outcomes) -> str:
     if isinstance(one.interval, Undefined):
         return "–"
-    return f"{one.right / one.judged:.3f} ({_told(one.interval)})"
+    of = f" of {one.judged}" if one.judged < one.n else ""
+    return f"{one.right / one.judged:.3f}{of} ({_told(one.interval)})"
 
 
 def _told(value: Value | Interval) -> str:
