@@ -117,6 +117,23 @@ def test_the_summary_groups_what_did_not_go_in(server: Server, here: Path, capsy
     assert [row["same_as"] for row in report["folded"]] == ["copy00.txt"] * 29
 
 
+def test_a_summary_is_no_longer_than_a_screen(server: Server, here: Path, capsys: Printed) -> None:
+    rows = [f'{{"id": {n}}}' if n % 2 else f"no JSON {'x' * n}" for n in range(60)]
+    rows += ['{"id": "good", "text": "A line."}'] * 25
+    (here / "corpus" / "lines.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    for n in range(24):
+        (here / "corpus" / f"kind.x{n}").write_text("text", encoding="utf-8")
+    assert distinguo("index", "corpus") == 0
+    said = capsys.readouterr().err.splitlines()
+    assert 10 < len(said) < 30
+    assert "other reasons; --json lists them" in said[-1]
+    assert distinguo("remove", "corpus") == 0
+    said = capsys.readouterr()
+    assert "index 'default' forgets corpus\n" in said.out
+    assert "3 documents removed" in said.out
+    assert said.err == ""
+
+
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(
     server: Server, here: Path, capsys: Printed
 ) -> None:

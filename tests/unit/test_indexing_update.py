@@ -264,8 +264,9 @@ def test_a_page_is_a_document_whose_id_is_its_address(house: House) -> None:
         (passage,) = index.passages([f"{URL}#1"])
         assert (passage.document, passage.source, passage.title) == (URL, URL, "Guide")
         assert index.roots() == (URL,)
+    house.site.put(URL, b"<title>Guide</title><!-- 17 --><p>The north gate opens at seven.</p>")
     report = house.update(URL)
-    assert (report.unchanged, house.recipe.encoder.asked) == (1, [])
+    assert (report.unchanged, report.passages, house.recipe.encoder.asked) == (1, 0, [])
 
 
 @pytest.mark.parametrize(

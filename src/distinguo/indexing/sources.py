@@ -157,7 +157,9 @@ class Sources:
             page = asyncio.run(self._fetch(url))
             kind = _kind(page)
             content = _in_utf8(page.content, kind, page.charset)
-            yield from read_bytes(content, url, kind=kind, source=url)
+            for item in read_bytes(content, url, kind=kind, source=url):
+                # Its bytes may change at every visit; it is parsed anyhow, and its text tells.
+                yield replace(item, stamp="") if isinstance(item, Document) else item
         except (BackendError, DataError) as error:
             yield Skipped(url, str(error))
             return
