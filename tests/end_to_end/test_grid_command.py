@@ -238,6 +238,21 @@ def test_the_index_of_a_grid_is_its_own_and_follows_its_corpus(server: Server, h
     assert found == {"gates.md"}
 
 
+def test_gold_that_is_indexed_under_another_id_is_found(
+    server: Server, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twin = {"id": "a twin", "text": CORPUS["gates.md"]}
+    with (here / "sets" / "gates" / "corpus.jsonl").open("a", encoding="utf-8") as corpus:
+        corpus.write(f"\n{json.dumps(twin)}")
+    assert distinguo("grid", "grid.toml", "--out", "out", "--only", "all.bm25.k=1") == 0
+    assert "2 documents, 1 folded" in capsys.readouterr().err
+    assert {row.evidence[0].document for row in rows("all.bm25.k=1")} == {"a twin"}
+    assert distinguo("score", "out/all.bm25.k=1.jsonl", "--gold", "gates", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"].values()
+    assert found["metrics"]["recall@1"]["mean"]["value"] == 1.0
+    assert "1 gold documents were indexed under the id of another one" in found["notes"][0]
+
+
 def test_the_page_is_made_of_the_files(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     assert distinguo("grid", "grid.toml", "--out", "out", "--page", "page.md", "--omit-texts") == 0
     page = Path("page.md").read_text(encoding="utf-8")

@@ -53,11 +53,11 @@ def run_grid(
     chosen = _chosen(grid, only)
     drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
     with opened(grid.settings, _places(grid), max_tokens=max_tokens) as (made, runner):
-        _index(grid, made)
+        folded = _index(grid, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
             with suppress(DataError, BackendError):  # what is missing is told in its turn
                 made.method_of(_written(cell))
-        task = _Task(grid, drawn, made, runner, folder, wishes)
+        task = _Task(grid, drawn, folded, made, runner, folder, wishes)
         try:
             tallies = sweep(chosen, task.run, on_error=_tell)
         except KeyboardInterrupt:
@@ -93,6 +93,7 @@ class _Task:
 
     grid: GridSettings
     drawn: Mapping[str, _Drawn]
+    folded: dict[str, Json]
     made: Components
     runner: asyncio.Runner
     folder: Path
@@ -102,6 +103,7 @@ class _Task:
         """Bring `cell` to its end."""
         began, written, drawn = time.monotonic(), _written(cell), self.drawn[cell.set]
         header = fingerprint(self.made.told(written), drawn.source)
+        piece = segment(drawn.source, at_once=self.wishes.at_once, folded=self.folded)
         with ResultFile.open(_file(self.folder, cell), {**header, "set": self._told(cell.set)}) as kept:
             tally = bring_to_end(
                 self.made,
@@ -109,7 +111,7 @@ class _Task:
                 written,
                 drawn.questions,
                 kept,
-                segment=segment(drawn.source, at_once=self.wishes.at_once),
+                segment=piece,
                 wishes=self.wishes,
             )
         seconds = time.monotonic() - began
@@ -137,26 +139,22 @@ def _places(grid: GridSettings) -> Places:
     return replace(there, home=there.home / "grids" / grid.name) if grid.corpus else there
 
 
-def _index(grid: GridSettings, made: Components) -> None:
-    """Bring the grid's indexes up to date with its corpus."""
+def _index(grid: GridSettings, made: Components) -> dict[str, Json]:
+    """Bring the grid's indexes up to date with its corpus; what was folded, and into which document."""
+    folded: dict[str, Json] = {}
     if not grid.corpus:
-        return
+        return folded
     found = [document for name in grid.corpus for document in read(_corpus(name))]
     for name in grid.indexes:
         recipe = made.recipe(name)
         with progress(unit="documents") as step:
-            report = build(
-                made.make_index(name),
-                found,
-                recipe,
-                missing="delete",
-                progress=step,
-            )
+            report = build(made.make_index(name), found, recipe, missing="delete", progress=step)
+        folded |= {document.id: document.same_as for document in report.folded}
         for skipped in report.skipped:
             err().print(styled(("skipped", "yellow"), f" {skipped.source}: {skipped.reason}"))
-        err().print(
-            styled(f"index {name!r} of the grid: {report.documents:,} documents, {report.seconds:,.1f} s")
-        )
+        done = f"{report.documents:,} documents, {len(report.folded):,} folded, {report.seconds:,.1f} s"
+        err().print(styled(f"index {name!r} of the grid: {done}"))
+    return folded
 
 
 def _corpus(name: str) -> Path:

@@ -90,9 +90,12 @@ def _verdicts(
         is_same = run.header.get("questions") == whole
         asked = _asked(run, file, examples) if is_same else known
         gold = _gold([example for example in examples if example.question.id in asked], file, wishes)
+        gold, count = _standing(gold, run)
         verdict = judge(run, gold, metrics=wishes.metrics, right_by=wishes.right_by, seed=SEED)
         other = () if is_same else ("it was run with another questions file than this",)
-        verdicts.append(replace(verdict, notes=(*notes, *other, *verdict.notes)))
+        told = f"{count} gold documents were indexed under the id of another one with the same words"
+        standing = (told,) if count else ()
+        verdicts.append(replace(verdict, notes=(*notes, *other, *standing, *verdict.notes)))
     return tuple(verdicts)
 
 
@@ -167,6 +170,28 @@ def _gold(examples: Sequence[Example], file: Path, wishes: Wishes) -> Gold:
     qrels = wishes.qrels or Folder(file.parent).qrels
     judged = read_qrels(qrels) if qrels else {}
     return Gold(tuple(examples), {**gold_grades(examples), **judged}, wishes.ignore_self)
+
+
+def _standing(gold: Gold, run: Run) -> tuple[Gold, int]:
+    """`gold` with the ids under which the run's grid had indexed it, and how many ids that changed.
+
+    Of documents that are the same words one is indexed, and stands for the others.
+    """
+    folded: dict[str, Json] = {}
+    for piece in run.segments:
+        match piece.get("folded"):
+            case dict(others):
+                folded |= others
+            case _:
+                pass
+    grades: dict[str, dict[str, int]] = {}
+    for question, graded in gold.grades.items():
+        found = grades.setdefault(question, {})
+        for document, grade in graded.items():
+            stands = str(folded.get(document, document))
+            found[stands] = max(grade, found.get(stands, grade))
+    gone = {document for graded in gold.grades.values() for document in graded} & folded.keys()
+    return replace(gold, grades=grades), len(gone)
 
 
 def _baseline(name: str, verdicts: Sequence[Verdict]) -> Verdict | None:
