@@ -54,14 +54,18 @@ class Copies:
         self._folder = folder
         self._copy: _Copy | None = None
 
-    def engine(self, truth: Truth) -> Edge:
-        """The engine in step with what `truth` shows. Raises `DataError` if there is no room for it."""
-        sequence, generation = truth.head()
-        copy = self._copy
+    def prepare(self, truth: Truth) -> None:
+        """Go over to the generation in force. Raises `DataError` if there is no room for a copy."""
+        copy, generation = self._copy, truth.generation
         if copy is None or copy.truth is not truth or copy.generation != generation:
-            made = self._made(truth, sequence, generation)
+            made = self._made(truth)
             self.close()
-            copy = self._copy = made
+            self._copy = made
+
+    def engine(self, truth: Truth) -> Edge:
+        """The copy, with what changed since. Raises `DataError` if there is no room for that."""
+        self._copy = copy = self._copy or self._made(truth)
+        sequence = truth.sequence
         if copy.sequence != sequence:
             reserve(copy.held.path, (sequence - copy.sequence) * truth.fingerprint.dimension * 4)
             replay(truth, copy.edge, copy.sequence)
@@ -73,21 +77,20 @@ class Copies:
 
     def is_due(self, truth: Truth) -> bool:
         """Whether enough has changed since the generation in force."""
-        sequence, told = truth.head()
+        told = truth.generation
         reached = Generation.parse(told).sequence if told else 0
-        return sequence - reached >= max(LEAST, SHARE * truth.count())
+        return truth.sequence - reached >= max(LEAST, SHARE * truth.count())
 
     def faults(self, truth: Truth) -> Iterator[str]:
         """Damage of the generation in force."""
-        if told := truth.generation:
+        while told := truth.generation:
             generation = Generation.parse(told)
             folder = self._folder / FOLDER / generation.name
-            try:
-                is_sound = generation.is_sound(folder)
-            except OSError:
-                is_sound = False
-            if not is_sound:
+            if generation.is_sound(folder):
+                return
+            if truth.generation == told:  # else another took its place, and it was cleared away
                 yield f"the generation {str(folder)!r} of the search engine is damaged"
+                return
 
     def close(self) -> None:
         """Remove the copy."""
@@ -95,20 +98,26 @@ class Copies:
             self._copy.close()
             self._copy = None
 
-    def _made(self, truth: Truth, sequence: int, told: str) -> _Copy:
+    def _made(self, truth: Truth) -> _Copy:
+        told = truth.generation
         generation = Generation.parse(told) if told else None
-        behind = sequence - (generation.sequence if generation else 0)
+        behind = truth.sequence - (generation.sequence if generation else 0)
         held = self._place(generation, behind * truth.fingerprint.dimension * 4)
         try:
-            if generation and (edge := self._copied(generation, held.path / "copy")):
+            edge = self._copied(generation, held.path / "copy") if generation else None
+            if generation and edge:
                 return _Copy(truth, held, edge, told, generation.sequence)
-            return _Copy(truth, held, Edge.create(held.path / "engine", truth.fingerprint.dimension), told, 0)
+            if truth.generation == told:
+                edge = Edge.create(held.path / "engine", truth.fingerprint.dimension)
+                return _Copy(truth, held, edge, told, 0)
         except BaseException:
             held.remove()
             raise
+        held.remove()
+        return self._made(truth)  # another generation took its place, and it was cleared away
 
     def _copied(self, generation: Generation, target: Path) -> Edge | None:
-        """An engine from the generation; None if it is damaged, or was cleared away just now."""
+        """An engine from the generation; None if it is damaged or gone."""
         folder = self._folder / FOLDER / generation.name
         try:
             generation.copy(folder, target)

@@ -16,11 +16,12 @@ _SLICE: Final = 256  # passages on their way to the engine at once: some 40 ms
 class Following(Protocol):
     """How the processes of an index come by an engine that is in step with its truth."""
 
-    def engine(self, truth: Truth) -> Engine:
-        """The engine for a search of what `truth` now shows; good until `truth` shows something else.
+    def prepare(self, truth: Truth) -> None:
+        """Called before each snapshot of which `engine` is then asked."""
+        ...
 
-        Calls `truth.head`.
-        """
+    def engine(self, truth: Truth) -> Engine:
+        """The engine for a search of the snapshot that `truth` shows; good until its end."""
         ...
 
     def committed(self, truth: Truth) -> None:
@@ -79,10 +80,12 @@ class Shared:
         self._truth: Truth | None = None  # the one that the engine is of
         self._reached: Engine | None = None
 
+    def prepare(self, truth: Truth) -> None:
+        """Nothing to do."""
+
     def engine(self, truth: Truth) -> Engine:
         """The one engine. Raises `DataError` if it was never given what `truth` shows."""
         engine, is_first = self._reach(truth)
-        truth.head()
         if is_first and truth.count() and not engine.count():
             self.close()
             raise DataError(

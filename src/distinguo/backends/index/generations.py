@@ -54,8 +54,17 @@ class Generation:
         return json.dumps(asdict(self))
 
     def is_sound(self, folder: Path) -> bool:
-        """Whether every byte in `folder` is as it was made. Raises `OSError`."""
-        return _size(folder) == self.size and _checksum(folder) == self.checksum
+        """Whether every byte in `folder` is as it was made."""
+        try:
+            held = Held.shared(folder)
+        except OSError:
+            return False
+        try:
+            return _size(folder) == self.size and _checksum(folder) == self.checksum
+        except OSError:
+            return False
+        finally:
+            held.close()
 
     def copy(self, folder: Path, target: Path) -> None:
         """Copy it from `folder` to `target`, which must not be there yet; it shares what never changes.

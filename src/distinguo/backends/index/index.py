@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -261,8 +261,15 @@ class Index:
 
     def check(self) -> tuple[str, ...]:
         """What is broken, in plain words; empty if passages, vectors and engine agree and files are sound."""
-        with self._reading():
-            return tuple(self._faults())
+        with self._turn:
+            faults = [*self._truth.faults(), *self._following.faults(self._truth)]
+            with self._search(()) as search:
+                numbers, there = set(self._truth.numbers()), search.engine.numbers()
+        if lacking := len(numbers - there):
+            faults.append(f"the search engine lacks {lacking} passages")
+        if surplus := len(there - numbers):
+            faults.append(f"the search engine holds {surplus} passages that were deleted")
+        return tuple(faults)
 
     def close(self) -> None:
         """Close all files and let the next writer in. A second call does nothing."""
@@ -278,31 +285,26 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _faults(self) -> Iterator[str]:
-        yield from self._truth.faults()
-        yield from self._following.faults(self._truth)
-        numbers, there = set(self._truth.numbers()), self._following.engine(self._truth).numbers()
-        if lacking := len(numbers - there):
-            yield f"the search engine lacks {lacking} passages"
-        if surplus := len(there - numbers):
-            yield f"the search engine holds {surplus} passages that were deleted"
-
     @contextmanager
     def _search(self, where: Sequence[Condition]) -> Generator[Search]:
-        with self._reading():
-            yield Search(self._truth, self._following.engine(self._truth), where)
+        with self._turn:
+            self._renew()
+            self._following.prepare(self._truth)
+            with self._truth.snapshot():
+                yield Search(self._truth, self._following.engine(self._truth), where)
 
     @contextmanager
     def _reading(self) -> Generator[None]:
         """Alone in this process, at one moment of the truth."""
         with self._turn:
-            if not self._lock and self._truth.is_replaced():
-                self._renew()
+            self._renew()
             with self._truth.snapshot():
                 yield
 
     def _renew(self) -> None:
-        """Go over to the index that was built anew in place of this one, once it is complete."""
+        """Go over to the index that was built anew in place of this one, if one was, once it is complete."""
+        if self._lock or not self._truth.is_replaced():
+            return
         new = Truth.open(self._folder / FILE)
         try:
             new.fingerprint.check(self.fingerprint, index=str(self._folder))

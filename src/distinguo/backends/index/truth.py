@@ -25,10 +25,6 @@ FILE: Final = "truth.sqlite"
 
 _KEYS: Final = 50_000  # are kept in memory, some 10 MB
 _EMPTY: Final = {"roots": "[]", "generation": ""}
-_HEAD: Final = (
-    "SELECT (SELECT coalesce(max(sequence), 0) FROM operations), "
-    "(SELECT value FROM manifest WHERE name = 'generation')"
-)
 _COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
 _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
 
@@ -80,6 +76,8 @@ class Truth:
         with translated(self._name):
             self._connection.execute("BEGIN")
         try:
+            if (sequence := self.sequence) != self._seen or len(self._keys) > _KEYS:
+                self._keys, self._seen = {}, sequence
             yield
         finally:
             self._connection.execute("ROLLBACK")
@@ -90,13 +88,6 @@ class Truth:
             return not os.path.samestat(self._stat, self._path.stat())
         except OSError:  # it was removed, and the other is still to come
             return False
-
-    def head(self) -> tuple[int, str]:
-        """`sequence` and `generation` of one moment."""
-        sequence, generation = cast("tuple[int, str]", self._ask(_HEAD)[0])
-        if sequence != self._seen or len(self._keys) > _KEYS:
-            self._keys, self._seen = {}, sequence
-        return sequence, generation
 
     @property
     def identity(self) -> str:
@@ -137,7 +128,7 @@ class Truth:
         return [cast("int", number) for (number,) in self._ask("SELECT number FROM passages ORDER BY number")]
 
     def keys(self, numbers: Iterable[int]) -> list[Key]:
-        """The keys of those of the passages that exist, in no order. Call `head` before."""
+        """The keys of those of the passages that exist, in no order. To be called in a `snapshot`."""
         known, wanted = self._keys, list(numbers)
         if unknown := [number for number in wanted if number not in known]:
             sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
