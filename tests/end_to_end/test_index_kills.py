@@ -181,6 +181,33 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(small_disk: Path, tmp_pa
         assert index.check() == ()
 
 
+def _remount(disk: Path, mode: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{mode}", str(disk)], check=True)
+
+
+def test_an_index_on_a_read_only_disk_can_be_searched(small_disk: Path, tmp_path: Path) -> None:
+    folder, recipe, documents = small_disk / "index", _recipe(tmp_path / "log"), _documents(0)
+    with Index.make(folder, recipe.fingerprint) as index:
+        build(index, documents[:50], recipe)
+        before, found = _contents(index), _found(index)
+        shutil.copytree(folder, small_disk / "killed")  # its log is not yet in its file
+        (small_disk / "killed" / "truth.sqlite-shm").unlink()
+    _remount(small_disk, "ro")
+    try:
+        with Index.open(folder, encoder=Logged.fingerprint) as index:
+            assert (_contents(index), _found(index), index.check()) == (before, found, ())
+        for change in (
+            lambda: Index.make(folder, recipe.fingerprint),
+            lambda: Index.open(small_disk / "killed", encoder=Logged.fingerprint),
+        ):
+            with pytest.raises(DataError, match=str(small_disk)):
+                change()
+    finally:
+        _remount(small_disk, "rw")
+    with Index.open(small_disk / "killed", encoder=Logged.fingerprint) as index:
+        assert _contents(index) == before
+
+
 def test_a_commit_that_finds_the_disk_full_half_way_is_taken_back(small_disk: Path) -> None:
     truth = Truth.create(small_disk / "truth.sqlite", _recipe(small_disk / "log").fingerprint)
     truth.keep_vectors([("before", b"x" * 1024)])

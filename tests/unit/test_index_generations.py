@@ -191,7 +191,10 @@ def test_a_damaged_generation_costs_time_and_nothing_else(
         assert _ranked(reader) == expected
         assert _ranked(reader) == expected
         (fault,) = reader.check()
-    assert "damaged" in fault
+        assert "damaged" in fault
+        with Index.make(folder, RECIPE.fingerprint) as index:
+            index.settle()
+        assert (_ranked(reader), reader.check()) == (expected, ())
     assert [record.getMessage()[:23] for record in caplog.records] == ["cannot use a generation"]
 
 

@@ -116,6 +116,7 @@ def _index(components: Components, name: str) -> str:
     with components.open_index(name) as index:
         if faults := index.check():
             raise DataError(
-                "; ".join(faults) + f"; rebuild it with `distinguo index … --name {name} --rebuild`"
+                f"{'; '.join(faults)}; mend it with `distinguo index --name {name}`, "
+                "and if that does not help with `--rebuild` besides"
             )
         return f"{index.count():,} passages, sound"

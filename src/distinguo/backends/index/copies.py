@@ -76,13 +76,13 @@ class Copies:
         """Nothing to do: every process follows the truth by itself."""
 
     def is_due(self, truth: Truth) -> bool:
-        """Whether enough has changed since the generation in force."""
+        """Whether enough has changed since the generation in force, or it is damaged."""
         told = truth.generation
         reached = Generation.parse(told).sequence if told else 0
-        return truth.sequence - reached >= max(LEAST, SHARE * truth.count())
+        return truth.sequence - reached >= max(LEAST, SHARE * truth.count()) or any(self.faults(truth))
 
     def faults(self, truth: Truth) -> Iterator[str]:
-        """Damage of the generation in force."""
+        """Damage of the generation in force; `Index.settle` mends it."""
         while told := truth.generation:
             generation = Generation.parse(told)
             folder = self._folder / FOLDER / generation.name
