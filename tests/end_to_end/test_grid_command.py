@@ -259,3 +259,26 @@ def test_the_page_is_made_of_the_files(server: Server, capsys: pytest.CaptureFix
     assert all(cell in page for cell in CELLS)
     assert "When does gate" not in page
     assert {row.question for row in rows("all.bm25.k=1")} == {""}
+
+
+def test_the_page_compares_with_the_cell_that_the_grid_names(server: Server) -> None:
+    assert distinguo("grid", "grid.toml", "--out", "out") == 0
+    before = {path: path.read_bytes() for path in Path("out").iterdir()}
+    file = Path("grid.toml")
+    file.write_text('against = "all.bm25.k=1"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+    assert distinguo("grid", "grid.toml", "--out", "out", "--page", "page.md") == 0
+    assert {path: path.read_bytes() for path in Path("out").iterdir()} == before, "results are the same"
+    page = Path("page.md").read_text(encoding="utf-8")
+    compared = page.partition("## Against all.bm25.k=1")[2].partition("\n## ")[0]
+    assert [cell for cell in CELLS if f"| {cell} " in compared] == [
+        cell for cell in CELLS if cell != "all.bm25.k=1"
+    ]
+    assert "--against all.bm25.k=1" in page
+
+
+def test_a_page_without_results_of_the_cell_that_the_grid_names_compares_nothing(server: Server) -> None:
+    file = Path("grid.toml")
+    file.write_text('against = "all.bm25.k=1"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+    command = ("grid", "grid.toml", "--out", "out", "--only", "all.closed_book", "--page", "page.md")
+    assert distinguo(*command) == 0
+    assert "## Against" not in Path("page.md").read_text(encoding="utf-8")

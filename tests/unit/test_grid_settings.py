@@ -58,6 +58,12 @@ def test_an_index_that_no_cell_searches_is_not_made(tmp_path: Path) -> None:
         ('name = "try"', "", "name: None is not the name of a grid"),
         ('name = "try"', 'name = "../try"', "name: '../try' is not"),
         ('corpus = ["nq_open"]', 'corpus = "nq_open"', "corpus: 'nq_open' is not a list"),
+        (
+            'corpus = ["nq_open"]',
+            'against = "nq.bm25.k=4"',
+            r"against: the grid has no cell 'nq\.bm25\.k=4'; did you mean 'nq\.bm25\.k=[13]'",
+        ),
+        ('corpus = ["nq_open"]', "against = 3", "against: 3 is not the name of a cell"),
         ('data = "nq_open"', "", r"sets\.nq\.data: missing"),
         ("sample = 3", "sample = -3", r"sets\.nq\.sample: -3 is not a whole number from 0"),
         ("sample = 3", "samples = 3", r"sets\.nq\.samples: unknown setting; did you mean 'sample'"),
@@ -90,12 +96,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_baseline_is_what_it_promises() -> None:
     grid = GridSettings.load(BASELINE)
     assert [cell.name for cell in grid.cells] == [
-        "nq_open.retrieve.k=10.retriever=lexical",
-        "nq_open.retrieve.k=10.retriever=dense",
         "nq_open.retrieve.k=10.retriever=hybrid",
+        "nq_open.retrieve.k=10.retriever=dense",
+        "nq_open.retrieve.k=10.retriever=lexical",
         "nq_open_100.closed_book",
         "nq_open_100.bm25.k=3",
         "nq_open_100.dense.k=3",
         "nq_open_100.hybrid.k=3",
     ]
     assert grid.sets["nq_open_100"] == SetSettings("nq_open", "open", 100, 1)
+    assert grid.against == "nq_open_100.bm25.k=3"

@@ -165,7 +165,10 @@ def _corpus(name: str) -> Path:
 
 
 def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
-    """Score the result files that are there: one page, or one for each of several questions files."""
+    """Score the result files that are there: one page, or one for each of several questions files.
+
+    Runs are compared with the cell that the grid names on the page that has it.
+    """
     from distinguo.cli.scoring import Wishes as Shown
     from distinguo.cli.scoring import score
 
@@ -175,7 +178,8 @@ def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
             by_data.setdefault(grid.sets[cell.set].data, []).append(file)
     for data, files in by_data.items():
         path = page if len(by_data) == 1 else page.with_stem(f"{page.stem}-{Path(data).name}")
-        score(files, data, Shown(title=grid.name.capitalize(), page=path))
+        against = grid.against if any(file.stem == grid.against for file in files) else ""
+        score(files, data, Shown(title=grid.name.capitalize(), page=path, against=against))
 
 
 def _written(cell: Cell) -> dict[str, object]:

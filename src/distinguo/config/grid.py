@@ -15,7 +15,7 @@ from distinguo.config.signatures import Table, Within, call, known, nearest, tab
 from distinguo.errors import ConfigError
 from distinguo.running.grid import Cell, cells
 
-_OWN: Final = ("name", "corpus", "sets", "runs")
+_OWN: Final = ("name", "corpus", "against", "sets", "runs")
 _USUAL: Final = ("models", "indexes", "limits")
 
 
@@ -47,6 +47,7 @@ class GridSettings:
         sets: questions, by the names that the runs use.
         cells: what is to be run.
         settings: models, indexes and limits; its method is not used.
+        against: the name of the cell that the page of results compares the others with; empty: none.
     """
 
     name: str
@@ -54,6 +55,7 @@ class GridSettings:
     sets: Mapping[str, SetSettings]
     cells: tuple[Cell, ...]
     settings: Settings
+    against: str = ""
 
     @property
     def indexes(self) -> tuple[str, ...]:
@@ -87,6 +89,7 @@ class GridSettings:
             sets,
             found,
             Settings.of(usual, source=source),
+            _against(written.get("against", ""), [cell.name for cell in found]),
         )
 
 
@@ -112,6 +115,14 @@ def _corpus(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in cast("list[object]", value)):
         raise ConfigError(f"corpus: {value!r} is not a list of sets")
     return tuple(cast("list[str]", value))
+
+
+def _against(value: object, names: Collection[str]) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"against: {value!r} is not the name of a cell")
+    if value and value not in names:
+        raise ConfigError(f"against: the grid has no cell {value!r}; {nearest(value, names)}")
+    return value
 
 
 def _runs(value: object) -> list[Table]:
