@@ -20,7 +20,8 @@ from distinguo.backends.index.folders import clear
 from distinguo.backends.index.following import Following, Shared
 from distinguo.backends.index.generations import FOLDER
 from distinguo.backends.index.lock import Lock
-from distinguo.backends.index.origins import sources_of
+from distinguo.backends.index.origins import identity_of, sources_of
+from distinguo.backends.index.recent import Recent
 from distinguo.backends.index.room import reserve
 from distinguo.backends.index.rows import Change, Row
 from distinguo.backends.index.search import POOL, Probes, Scored, Search
@@ -53,7 +54,7 @@ class Index:
     def __init__(self, folder: Path, truth: Truth, server: Connect | None, lock: Lock | None) -> None:
         self._folder, self._truth, self._lock = folder, truth, lock
         self._following: Following = Shared(server) if server else Copies(folder)
-        self._turn = RLock()
+        self._recent, self._turn = Recent(truth, 0), RLock()
 
     # ── opening ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -291,7 +292,10 @@ class Index:
             self._renew()
             self._following.prepare(self._truth)
             with self._truth.snapshot():
-                yield Search(self._truth, self._following.engine(self._truth), where)
+                engine, sequence = self._following.engine(self._truth), self._truth.sequence
+                if (self._recent.truth, self._recent.sequence) != (self._truth, sequence):
+                    self._recent = Recent(self._truth, sequence)
+                yield Search(self._recent, engine, where)
 
     @contextmanager
     def _reading(self) -> Generator[None]:
@@ -352,18 +356,6 @@ def _blob(vector: Vector, dimension: int) -> bytes:
     return vector.tobytes()
 
 
-def _identity(path: Path) -> str:
-    """That of the truth at `path`; empty if it is damaged, or of another version of Distinguo."""
-    try:
-        truth = Truth.open(path)
-    except DataError:
-        return ""
-    try:
-        return truth.identity
-    finally:
-        truth.close()
-
-
 def _is_there(folder: Path) -> bool:
     path = folder / FILE
     try:
@@ -383,7 +375,7 @@ def erase(folder: Path, forget: Callable[[str], None] | None = None) -> None:
         return
     lock = Lock.take(folder)
     try:
-        if forget and (identity := _identity(folder / FILE)):
+        if forget and (identity := identity_of(folder / FILE)):
             forget(identity)
         # The truth goes first: without it there is no index, and to make one removes what else is left.
         for path in (folder / FILE, *sides(folder / FILE)):

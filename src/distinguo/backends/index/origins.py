@@ -1,4 +1,4 @@
-"""What an index was made from, whatever version of Distinguo made it."""
+"""What an index tells of itself before it is opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from distinguo.backends.index.sqlite import connect, translated
-from distinguo.backends.index.truth import FILE
+from distinguo.backends.index.truth import FILE, Truth
+from distinguo.errors import DataError
 
 
 def sources_of(folder: Path) -> tuple[str, ...]:
@@ -23,3 +24,15 @@ def sources_of(folder: Path) -> tuple[str, ...]:
             return tuple(roots)
         found = connection.execute("SELECT DISTINCT source FROM documents WHERE source != '' ORDER BY source")
         return tuple(cast("str", source) for (source,) in found.fetchall())
+
+
+def identity_of(path: Path) -> str:
+    """That of the truth at `path`; empty if it is damaged, or of another version of Distinguo."""
+    try:
+        truth = Truth.open(path)
+    except DataError:
+        return ""
+    try:
+        return truth.identity
+    finally:
+        truth.close()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar, final
 
 from distinguo.backends.index.engine import Engine, Scores
 from distinguo.backends.index.fusion import fuse
+from distinguo.backends.index.recent import Recent
 from distinguo.backends.index.rows import Key, Row
-from distinguo.backends.index.truth import Truth
 from distinguo.errors import ConfigError
 from distinguo.records import Condition, Passage
 
@@ -43,32 +43,34 @@ Read = Callable[[Iterable[int]], Sequence[Item]]
 @final
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search of `engine`, joined with `truth`; passages that the truth does not have are left out."""
+    """A search of `engine`, joined with the truth; passages that the truth does not have are left out."""
 
-    truth: Truth
+    recent: Recent
     engine: Engine
     where: Sequence[Condition]
 
     def lexical(self, probes: Probes, k: int) -> Scored:
         """The `k` best by the weighted sum of BM25 scores, out of the pools of the positive probes."""
-        return _scored(self._lexical(probes, k, self.truth.rows))
+        return _scored(self._lexical(probes, k, self.recent.truth.rows))
 
     def dense(self, vector: Vector, k: int) -> Scored:
         """The `k` best by inner product with `vector`."""
-        return _scored(self._dense(vector, k, self.truth.rows))
+        return _scored(self._dense(vector, k, self.recent.truth.rows))
 
     def hybrid(self, probes: Probes, vector: Vector, k: int, *, depth: int) -> Scored:
         """The `k` best by reciprocal rank fusion of the `depth` best of both."""
         lists = (
-            self._lexical(probes, depth, self.truth.keys),
-            self._dense(vector, depth, self.truth.keys),
+            self._lexical(probes, depth, self.recent.keys),
+            self._dense(vector, depth, self.recent.keys),
         )
         scores = fuse([key.essence for key, _ in ranking] for ranking in lists)
         first: dict[bytes, Key] = {}
         for key, _ in lists[0] + lists[1]:
-            first[key.essence] = min(key, first.get(key.essence, key), key=_id)
+            known = first.setdefault(key.essence, key)
+            if key.id < known.id:
+                first[key.essence] = key
         best = sorted(first.values(), key=lambda key: (-scores[key.essence], key.id))[:k]
-        rows = {row.number: row for row in self.truth.rows(key.number for key in best)}
+        rows = {row.number: row for row in self.recent.truth.rows(key.number for key in best)}
         return tuple((rows[key.number].passage, scores[key.essence]) for key in best)
 
     def _lexical(self, probes: Probes, k: int, read: Read[Item]) -> list[tuple[Item, float]]:
@@ -94,7 +96,7 @@ class Search:
         """Numbers of the passages that meet all conditions; None if there are no conditions."""
         for condition in self.where:
             self._check(condition)
-        return self.truth.meeting(self.where) if self.where else None
+        return self.recent.truth.meeting(self.where) if self.where else None
 
     def _check(self, condition: Condition) -> None:
         field, comparison, value = condition.field, condition.comparison, condition.value
@@ -103,8 +105,8 @@ class Search:
             raise ConfigError(f"the condition {field!r} {comparison} {value!r}: expected {expected}")
         if isinstance(value, bool) and comparison not in ("==", "!="):
             raise ConfigError(f"cannot order {field!r} against {value!r}; expected a number or a text")
-        if not self.truth.has_field(field):
-            names = self.truth.field_names()
+        if not self.recent.truth.has_field(field):
+            names = self.recent.truth.field_names()
             near = get_close_matches(field, names, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"
             raise ConfigError(f"no document has the metadata field {field!r}; {hint}")
@@ -130,7 +132,3 @@ def _different(
 
 def _scored(ranked: Iterable[tuple[Row, float]]) -> Scored:
     return tuple((row.passage, score) for row, score in ranked)
-
-
-def _id(key: Key) -> str:
-    return key.id

@@ -23,7 +23,6 @@ from distinguo.records import Condition
 FILE: Final = "truth.sqlite"
 """Its name in the folder of an index."""
 
-_KEYS: Final = 50_000  # are kept in memory, some 10 MB
 _EMPTY: Final = {"roots": "[]", "generation": ""}
 _COMPARE: Final = "SELECT document FROM fields WHERE field = ? AND typeof(value) = typeof(?) AND value "
 _COMPARISONS: Final = {sign: f"{_COMPARE}{sign} ?" for sign in ("==", "<", "<=", ">", ">=")}
@@ -41,8 +40,6 @@ class Truth:
     ) -> None:
         self._connection, self._path, self._stat = connection, path, stat
         self._name = str(path)
-        self._keys: dict[int, Key] = {}  # of the passages at change `_seen`
-        self._seen = 0
         self.fingerprint = fingerprint
 
     @classmethod
@@ -76,8 +73,6 @@ class Truth:
         with translated(self._name):
             self._connection.execute("BEGIN")
         try:
-            if (sequence := self.sequence) != self._seen or len(self._keys) > _KEYS:
-                self._keys, self._seen = {}, sequence
             yield
         finally:
             self._connection.execute("ROLLBACK")
@@ -128,12 +123,9 @@ class Truth:
         return [cast("int", number) for (number,) in self._ask("SELECT number FROM passages ORDER BY number")]
 
     def keys(self, numbers: Iterable[int]) -> list[Key]:
-        """The keys of those of the passages that exist, in no order. To be called in a `snapshot`."""
-        known, wanted = self._keys, list(numbers)
-        if unknown := [number for number in wanted if number not in known]:
-            sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
-            known |= {key.number: key for key in map(Key._make, self._ask(sql, json.dumps(unknown)))}
-        return [known[number] for number in wanted if number in known]
+        """The keys of those of the passages that exist, in no order."""
+        sql = "SELECT number, id, essence FROM passages WHERE number IN (SELECT value FROM json_each(?))"
+        return [Key._make(values) for values in self._ask(sql, json.dumps(list(numbers)))]
 
     def rows(self, numbers: Iterable[int]) -> list[Row]:
         """Those of the passages that exist, in the order of their numbers."""
