@@ -406,3 +406,16 @@ def test_the_builder_is_a_program(folder: Path) -> None:
     )
     assert done.stdout.startswith("0 ")
     assert _generations(folder) != before
+
+
+def test_a_generation_that_is_cleared_away_just_now_gives_way_to_the_next(
+    folder: Path, expected, reader: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(generation: Generation, source: Path, target: Path) -> None:
+        monkeypatch.undo()
+        _build(folder)
+        generation.copy(source, target)
+
+    monkeypatch.setattr(Generation, "copy", late)
+    assert _ranked(reader) == expected
+    assert [path.stat().st_nlink for path in _copies(folder)[0].rglob("matrix.dat")] == [2]
