@@ -308,6 +308,11 @@ def test_places_are_whole_paths_or_addresses(tmp_path: Path, monkeypatch: pytest
     assert root_of("HTTP://Docs.example/a#b") == "http://docs.example/a"
     with pytest.raises(DataError, match="nothing to read at 'dcos'"):
         there("dcos")
+    with pytest.raises(DataError, match="https://… are read"):
+        there("file:///etc/hosts")
+    for blank in ("", "  "):  # never the current folder
+        with pytest.raises(ConfigError, match="names no place"):
+            root_of(blank)
     with pytest.raises(ConfigError, match="leave it out"):
         there("https://me:secret@docs.example/")
     with pytest.raises(ConfigError, match="expected http"):
@@ -375,3 +380,40 @@ def test_twins_in_two_places_fold_whichever_is_read_first(house: House) -> None:
     report = house.update(*roots[::-1], prune=True)
     assert (report.deleted, report.unchanged, len(report.folded)) == (1, 1, 1)
     assert house.has() == {"b.txt": "The same."}
+
+
+def test_a_file_keeps_its_id_whichever_folder_above_it_is_read(house: House) -> None:
+    file = house.write("docs/sub/b.txt", "The toll is five.")
+    house.update(file.parent)
+    file.write_text("The toll is seven.", encoding="utf-8")
+    report = house.update(house.folder / "docs")
+    assert (report.changed, report.added, report.missing) == (1, 0, ())
+    assert house.has() == {"b.txt": "The toll is seven."}
+
+
+def test_roots_within_roots_are_read_in_silence_and_pruned_by_the_outer_one(house: House) -> None:
+    a, b = house.write("docs/a.txt", "One."), house.write("docs/sub/b.txt", "Two.")
+    docs = house.folder / "docs"
+    house.update(docs)
+    report = house.update(docs, a, b.parent)
+    assert (report.unchanged, report.skipped) == (2, ())
+    a.unlink()
+    report = house.update(docs, a, prune=True)
+    assert (report.deleted, report.stale) == (1, ())
+    assert [skipped.source for skipped in report.skipped] == [str(a)]
+    assert "`distinguo remove`" in report.skipped[0].reason
+    assert house.has() == {"sub/b.txt": "Two."}
+
+
+@pytest.mark.parametrize("url", ["http://docs.example/Genesis_1:12", "http://docs.example:8080"])
+def test_an_address_may_end_in_a_number(house: House, url: str) -> None:
+    house.site.put(url, b"<p>The north gate opens at seven.</p>")
+    house.update(url)
+    house.site.put(url, b'{"id": "x", "text": "One."}\n', "application/jsonl")
+    report = house.update(url, prune=True)
+    assert (report.added, report.deleted) == (1, 1)
+    house.site.put(url, b'{"id": "x", "text": "One."}\n{"id": "y"}\n', "application/jsonl")
+    assert [skipped.source for skipped in house.update(url).skipped] == [f"{url}#line=2"]
+    with house.open() as index:
+        assert index.sources() == {"x": f"{url}#line=1"}
+        assert remove(index, [url]).documents == ("x",)

@@ -15,14 +15,15 @@ from distinguo.backends.web.fetch import Page, fetch, page_url
 from distinguo.documents.encodings import decoded
 from distinguo.documents.found import Read, Skipped
 from distinguo.documents.readers import READERS, read, read_bytes
-from distinguo.errors import BackendError, DataError
+from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.indexing.sorting import Known
 from distinguo.records import Document
 
 Fetch = Callable[[str], Coroutine[None, None, Page]]
 
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
-_LINE: Final = re.compile(r":\d+\Z")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_LINE: Final = re.compile(r"(?<=\.jsonl):\d+\Z|#line=\d+\Z", re.IGNORECASE)
 _KINDS: Final = {
     "text/html": ".html",
     "application/xhtml+xml": ".xhtml",
@@ -46,6 +47,8 @@ _OWN_ENCODINGS: Final = (".pdf", ".docx", ".eml")  # kinds that say inside what 
 
 def root_of(given: Path | str) -> str:
     """A place as it is remembered: a whole path, or a whole address. Raises `ConfigError`."""
+    if not str(given).strip():  # an unset variable of a script, say: not the current folder
+        raise ConfigError(f"{str(given)!r} names no place; expected a file, a folder or an address")
     if _is_url(str(given)):
         return page_url(str(given))
     return os.path.abspath(given)  # noqa: PTH100  resolve() would follow a link that is moved on later
@@ -55,7 +58,8 @@ def there(given: Path | str) -> str:
     """`root_of` what is there. Raises `DataError` for a path where nothing is."""
     root = root_of(given)
     if not _is_url(root) and not os.path.lexists(root):
-        raise DataError(f"nothing to read at {str(given)!r}: no such file or folder")
+        hint = "; of addresses, http://… and https://… are read" if _SCHEME.match(str(given)) else ""
+        raise DataError(f"nothing to read at {str(given)!r}: no such file or folder{hint}")
     return root
 
 
@@ -82,7 +86,9 @@ class Sources:
 
     def __init__(self, roots: Sequence[str], known: Known, *, fetch: Fetch = fetch) -> None:
         self.roots, self.known, self._fetch = tuple(dict.fromkeys(roots)), known, fetch
+        self._ids = {source: id_ for id_, source in known.sources.items() if file_of(source) == source}
         self._whole: list[str] = []  # roots that were read to the end
+        self._absent: set[str] = set()  # roots where nothing is
         self._skipped: set[str] = set()
         self.stale: tuple[str, ...] = ()
 
@@ -93,27 +99,35 @@ class Sources:
 
     def read(self) -> Iterator[Read]:
         """What is there. A root that cannot be reached is skipped, like a file that cannot be read."""
+        met: set[str] = set()  # sources of documents: a root may lie within another
         for root in self.roots:
             for item in self._of(root):
                 match item:
                     case Skipped():
                         self._skipped.add(file_of(item.source))
                         yield item
+                    case _ if item.source in met:
+                        continue
                     case Document() if _are_two_files(item, self.known.sources.get(item.id, "")):
                         yield Skipped(
                             item.source,
                             f"the id {item.id!r} belongs to {self.known.sources[item.id]}; "
-                            "index a folder above both, or keep them in two indexes",
+                            "index a folder above both with --rebuild, or keep them in two indexes",
                         )
+                    case Document():  # a file keeps its id, whichever of the folders above it is read
+                        met.add(item.source)
+                        yield replace(item, id=self._ids.get(item.source, item.id))
                     case _:
+                        met.add(item.source)
                         yield item
 
     def lost(self, unmet: Mapping[str, str]) -> set[str]:
         """Those of the documents that were not met (by id, with their sources) of which nothing is left.
 
         A document lies under a root that was read to the end, and neither its file nor a folder above it was
-        skipped: else it is none of these.
+        skipped: else it is none of these. That a root is not there any more, a root above it tells.
         """
+        self._skipped -= {place for place in self._absent if self._is_read(place)}
         files = {id_: file_of(source) for id_, source in unmet.items()}
         ours = {id_ for id_, file in files.items() if any(is_under(file, root) for root in self.roots)}
         gone = {id_ for id_ in ours if self._is_gone(files[id_])}
@@ -131,11 +145,14 @@ class Sources:
                 count += 1
                 yield replace(item, source=str(base / item.source)) if isinstance(item, Skipped) else item
         except DataError as error:
-            yield Skipped(root, str(error))
+            if not os.path.lexists(root):
+                self._absent.add(root)
+            yield Skipped(root, f"{error}; `distinguo remove` forgets this place, and what came from it")
             return
         if not count and any(is_under(source, root) for source in self.known.sources.values()):
             # What a disk that is not mounted looks like.
-            yield Skipped(root, "is empty, although documents of the index came from it; they stay")
+            reason = "is empty, although documents of the index came from it; `distinguo remove` deletes them"
+            yield Skipped(root, reason)
         self._whole.append(root)
 
     def _unchanged(self) -> Callable[[str, str], str | None]:
@@ -158,8 +175,10 @@ class Sources:
             kind = _kind(page)
             content = _in_utf8(page.content, kind, page.charset)
             for item in read_bytes(content, url, kind=kind, source=url):
+                line = item.source.removeprefix(url).replace(":", "#line=")  # addresses may end in a number
+                found = replace(item, source=f"{url}{line}")
                 # Its bytes may change at every visit; it is parsed anyhow, and its text tells.
-                yield replace(item, stamp="") if isinstance(item, Document) else item
+                yield replace(found, stamp="") if isinstance(found, Document) else found
         except (BackendError, DataError) as error:
             yield Skipped(url, str(error))
             return
@@ -167,7 +186,10 @@ class Sources:
 
     def _is_gone(self, file: str) -> bool:
         above = {file, *map(str, PurePosixPath(file).parents)}
-        return not above & self._skipped and any(is_under(file, root) for root in self._whole)
+        return not above & self._skipped and self._is_read(file)
+
+    def _is_read(self, place: str) -> bool:
+        return any(is_under(place, root) for root in self._whole)
 
 
 def _is_folder(root: str) -> bool:
