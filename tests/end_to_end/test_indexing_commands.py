@@ -212,6 +212,19 @@ def test_an_index_of_another_version_needs_one_command(server: Server, here: Pat
     assert distinguo("ask", "When does the north gate open?") == 0
 
 
+def test_a_damaged_index_is_built_anew_from_what_is_named(
+    server: Server, here: Path, capsys: Printed
+) -> None:
+    assert distinguo("index", "corpus") == 0
+    for file in folder(here).glob(f"{FILE}*"):
+        file.write_bytes(b"no database at all\n" * 200)
+    capsys.readouterr()
+    assert distinguo("index", "--rebuild") == 1
+    assert "distinguo index <documents> --rebuild" in capsys.readouterr().err
+    assert distinguo("index", "corpus", "--rebuild") == 0
+    assert "(2 added, 0 changed, 0 unchanged)" in capsys.readouterr().out
+
+
 def test_a_rebuild_without_documents_leaves_the_index_alone(
     server: Server, here: Path, capsys: Printed
 ) -> None:

@@ -85,7 +85,14 @@ def _roots(folder: Path, places: Sequence[Path | str]) -> list[str]:
         raise DataError(
             f"there is no index in {str(folder)!r} yet; say what to put into it: distinguo index <documents>"
         )
-    if not (remembered := sources_of(folder)):
+    try:
+        remembered = sources_of(folder)
+    except DataError as error:
+        raise DataError(
+            f"the index in {str(folder)!r} cannot say what it was made from ({error.__cause__ or error}); "
+            "name it, and build the index anew: distinguo index <documents> --rebuild"
+        ) from error
+    if not remembered:
         raise DataError(
             f"the index in {str(folder)!r} does not know what it was made from; name it: "
             "distinguo index <documents>"
