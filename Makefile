@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WITH_MODELS = DISTINGUO_MODELS="$$($(BIN)/distinguo models where)"
 
-.PHONY: demo test check test-train baseline models clean
+.PHONY: demo test check test-train baseline bench models clean
 
 demo: $(VENV)/base models            ## index the sample corpus and ask three questions
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
@@ -27,6 +27,9 @@ baseline: $(VENV)/dev models         ## docs/results/baseline.md: about an hour;
 	$(BIN)/distinguo grid docs/results/baseline.toml --out docs/results/baseline --omit-texts \
 		--page docs/results/baseline.md
 
+bench: $(VENV)/bench models           ## docs/results/bench.md: ten minutes; fails when a ratio is missed
+	$(WITH_MODELS) $(BIN)/python -m bench --out docs/results/bench.md
+
 models: $(VENV)/base
 	$(BIN)/distinguo models get
 
@@ -38,6 +41,10 @@ $(VENV)/base: pyproject.toml
 
 $(VENV)/dev: $(VENV)/base
 	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp,qdrant]'
+	touch $@
+
+$(VENV)/bench: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 $(VENV)/train: $(VENV)/dev

@@ -67,15 +67,15 @@ class BareEngine:
         return self._query(query=self._words(question), limit=k)
 
     def dense(self, question: str, vector: Vector, k: int) -> Sequence[object]:
-        """Inner product."""
-        return self._query(query=self._nearest(vector), limit=k)
+        """Inner product, by the graph as widely as we search it."""
+        return self._query(query=self._nearest(vector), params=_width(), limit=k)
 
     def hybrid(self, question: str, vector: Vector, k: int) -> Sequence[object]:
         """Both, fused by the engine."""
         import qdrant_edge as engine
 
         parts = [self._words(question), self._nearest(vector)]
-        prefetches = [engine.Prefetch(limit=DEPTH, query=part) for part in parts]
+        prefetches = [engine.Prefetch(limit=DEPTH, query=part, params=_width()) for part in parts]
         return self._query(query=engine.Fusion.Rrf(k=60), prefetches=prefetches, limit=k)
 
     def close(self) -> None:
@@ -96,6 +96,14 @@ class BareEngine:
         import qdrant_edge as engine
 
         return engine.Query.Nearest(vector.tolist(), using="dense")
+
+
+def _width() -> Any:  # noqa: ANN401
+    import qdrant_edge as engine
+
+    from distinguo.backends.index.edge import WIDTH
+
+    return engine.SearchParams(hnsw_ef=WIDTH)
 
 
 def bm25s_search(texts: Sequence[str]) -> Search:

@@ -6,28 +6,33 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from bench.bare import Search
+
+if TYPE_CHECKING:
+    from distinguo.protocols import Vector
 
 ROUNDS = 3
 """How often each question is searched; its fastest time counts, for the machine is shared."""
 
-Asked = Callable[[int], Awaitable[object]]
-"""Searches for the question of a number."""
 
-
-async def race(runners: dict[str, Asked], count: int) -> dict[str, list[float]]:
-    """Seconds per question of each runner, who take turns on every question, in changing order."""
-    best = {name: [float("inf")] * count for name in runners}
-    order = list(runners.items())
+def race(
+    searches: Mapping[str, Search], asked: Sequence[tuple[str, Vector]], k: int
+) -> dict[str, list[float]]:
+    """Seconds per question of each search; they take turns on every question, in changing order."""
+    best = {name: [float("inf")] * len(asked) for name in searches}
+    order = list(searches.items())
     for _ in range(ROUNDS):
-        for number in range(count):
+        for number, (question, vector) in enumerate(asked):
             order.append(order.pop(0))
-            for name, run in order:
+            for name, search in order:
                 began = time.perf_counter()
-                await run(number)
+                search(question, vector, k)
                 best[name][number] = min(best[name][number], time.perf_counter() - began)
     return best
 
@@ -51,7 +56,6 @@ def apart(module: str, *arguments: str) -> dict[str, float]:
 
 
 def peak() -> int:
-    """Bytes of memory that this process had at most."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Bytes of memory that this process had at most, what it was forked from not counted (Linux)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
