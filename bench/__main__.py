@@ -58,11 +58,11 @@ HELD = 100_000
 _ABOUT = f"""\
 # What the house costs beside its parts
 
-Made by `make bench`. The same passages (halves of real ones, joined by a seed), vectors and {QUESTIONS} real questions go
-to our index and to the bare engine with the same settings, its texts in its own payload; {K} hits each. Each
-question's fastest of {ROUNDS} turns counts; percentiles are over the questions. To build takes what the embedder takes
-(its rate is measured on {SAMPLE} passages) and the rest. Own time is that of hybrid RAG without engine and models. Limits
-hold from {HELD:,} passages on (bold).
+Made by `make bench`. The same passages (halves of real ones, joined by a seed), vectors and {QUESTIONS} real
+questions go to our index and to the bare engine, with the same settings and its texts in its own payload;
+{K} hits each. Each question's fastest of {ROUNDS} turns counts; percentiles are over the questions. A build is
+the embedder's time (its rate is measured on {SAMPLE} passages) and the rest. Own time is that of hybrid RAG
+without engine and models. Limits hold from {HELD:,} passages on (bold).
 """
 
 
@@ -219,9 +219,7 @@ class _Size:
         for kind in ("lexical", "dense", "hybrid"):
             for percent in (50, 95):
                 ours, bare = (percentile(seconds[f"{kind}, {side}"], percent) for side in ("ours", "bare"))
-                self.table.hold(
-                    f"{kind} search, ours / bare engine, p{percent}", self.column, ours / bare, SEARCH
-                )
+                self._hold(f"{kind} search, ours / bare engine, p{percent}", ours / bare, SEARCH)
 
     async def _own(self, index: Index) -> list[float]:
         """Seconds per question of hybrid RAG that neither engine nor model (both known here) has spent."""
