@@ -60,9 +60,9 @@ _ABOUT = f"""\
 
 Made by `make bench`. The same passages (halves of real ones, joined by a seed), vectors and {QUESTIONS} real
 questions go to our index and to the bare engine, with the same settings and its texts in its own payload;
-{K} hits each. Each question's fastest of {ROUNDS} turns counts; percentiles are over the questions. A build is
-the embedder's time (its rate is measured on {SAMPLE} passages) and the rest. Own time is that of hybrid RAG
-without engine and models. Limits hold from {HELD:,} passages on (bold).
+{K} hits each. Of each question the fastest of {ROUNDS} turns counts; percentiles are over questions. A build
+is the embedder's time (its rate is measured on {SAMPLE} passages) and the rest. Own time is that of hybrid
+RAG without engine and models. Limits hold from {HELD:,} passages on (bold).
 """
 
 
