@@ -101,6 +101,38 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         ResultFile.read(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"seconds": 0.0', '"seconds": NaN', "damaged at line 3: NaN is not JSON"),
+        ('"score": 0.5', '"score": Infinity', "damaged at line 3: Infinity is not JSON"),
+        ('"score": 0.5', '"score": "high"', "damaged at line 3: .*'score' is 'high'"),
+        ('"is_cited": false', '"is_cited": 0', "damaged at line 3: .*'is_cited' is 0"),
+        ('"document": "d"', '"document": 7', "damaged at line 3: .*'document' is 7"),
+        ('"citations": []', '"citations": [3]', "damaged at line 3: .*'citations' is 3"),
+    ],
+)
+def test_values_that_no_run_writes_are_damage(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = written(tmp_path / "r.jsonl", row("a"))
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        ResultFile.read(path)
+
+
+def test_files_put_together_are_no_result_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", row("a"))
+    path.write_bytes(path.read_bytes() * 2)
+    with pytest.raises(DataError, match=r"a second fingerprint at line 4: .* give each of them"):
+        ResultFile.read(path)
+
+
+def test_results_go_to_regular_files_alone() -> None:
+    with pytest.raises(DataError, match="'/dev/null': it is no regular file"):
+        ResultFile.open(Path("/dev/null"), HEADER)
+
+
 def test_another_run_is_refused_and_the_first_difference_named(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl", row("a"))
     before = path.read_bytes()

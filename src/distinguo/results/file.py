@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self, cast, final
+from typing import Final, NoReturn, Self, cast, final
 
 from distinguo.errors import DataError, MismatchError
 from distinguo.results.rows import Row
@@ -76,6 +77,8 @@ class ResultFile:
         except OSError as error:
             raise _unwritable(path, error) from error
         try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):  # a device or a pipe may have no end to read to
+                raise DataError(f"cannot append results to {str(path)!r}: it is no regular file")
             _lock(file, path)
             return cls._continued(path, file, {"format": FORMAT, **header})
         except BaseException:
@@ -184,6 +187,11 @@ def _parsed(content: bytes, path: Path) -> Results:
     segments: list[Fields] = []
     rows: dict[str, Row] = {}
     for number, fields in lines:
+        if "distinguo" in fields:
+            raise DataError(
+                f"the results {str(path)!r} have a second fingerprint at line {number}: files of runs are "
+                "not put together; give each of them to `distinguo score`"
+            )
         if isinstance(segment := fields.get("segment"), dict):
             segments.append(segment)
             continue
@@ -202,12 +210,16 @@ def _lines(content: bytes, path: Path) -> Iterator[tuple[int, Fields]]:
     """The whole lines, with their numbers."""
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
-            value: object = json.loads(line)
+            value: object = json.loads(line, parse_constant=_refuse)
         except ValueError as error:
             raise DataError(f"the results {str(path)!r} are damaged at line {number}: {error}") from error
         if not isinstance(value, dict):
             raise DataError(f"the results {str(path)!r} are damaged at line {number}: no JSON object")
         yield number, cast("Fields", value)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _line(value: Fields) -> bytes:

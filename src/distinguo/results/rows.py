@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self, cast, final, get_args
+from typing import Any, Final, Self, cast, final, get_args
 
 from distinguo.errors import DataError
 from distinguo.records import State
@@ -87,16 +87,25 @@ class Row:
         if values["state"] not in get_args(State):
             raise DataError(f"a result's state is {values['state']!r}; expected one of {get_args(State)!r}")
         known: dict[str, object] = dict(values)
+        for citation in cast("list[Json]", values["citations"]):
+            _check("citations", citation, "")
         known["citations"] = tuple(cast("list[str]", values["citations"]))
         known["evidence"] = tuple(map(_weighed, cast("list[Json]", values["evidence"])))
         return cls(**cast("dict[str, Any]", known))  # checked above
 
 
+_NOT_TEXTS: Final[Mapping[str, object]] = {"score": 0.0, "is_cited": False}
+"""Values of the types that fields of `Weighed` have; the others are texts."""
+
+
 def _weighed(value: Json) -> Weighed:
     try:
-        return Weighed(**cast("dict[str, Any]", value))
+        weighed = Weighed(**cast("dict[str, Any]", value))
     except TypeError as error:
         raise DataError(f"a result's evidence is {value!r}; expected passages with scores") from error
+    for name, given in cast("dict[str, Json]", value).items():
+        _check(name, given, _NOT_TEXTS.get(name, ""))
+    return weighed
 
 
 def _check(name: str, value: Json, default: object) -> None:
@@ -106,6 +115,8 @@ def _check(name: str, value: Json, default: object) -> None:
             fits = isinstance(value, list)
         case float():
             fits = isinstance(value, int | float) and not isinstance(value, bool)
+        case bool():
+            fits = isinstance(value, bool)
         case int():
             fits = type(value) is int
         case _:
