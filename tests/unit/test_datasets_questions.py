@@ -113,10 +113,11 @@ def test_all_faults_are_told_at_once_with_their_lines(written) -> None:
             '{"id": "m", "question": "M?", "meta": {"x": NaN}}',
             '{"id": "n", "question": "\\ud800"}',
             '{"id": "o", "id": "p", "question": "O?"}',
+            '{"id": "\\ud800", "question": "P?"}',
         )
     )
-    wrong = {2, *range(4, 19)}
-    assert {line for line in range(1, 19) if f"line {line}: " in told} == wrong
+    wrong = {2, *range(4, 20)}
+    assert {line for line in range(1, 20) if f"line {line}: " in told} == wrong
     assert f"{len(wrong)} faults" in told
     assert "\n" not in told
 

@@ -52,7 +52,16 @@ def identifier(fields: Fields) -> str:
     given = fields.get("id", fields.get("_id"))
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         raise DataError(f"'id' is {given!r}; expected a text")
-    return str(given)
+    return unicode(str(given))
+
+
+def unicode(text: str) -> str:
+    """`text`, if it can be written as UTF-8. Raises `DataError`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{text[:40]!r} is not Unicode: it holds half a character") from error
+    return text
 
 
 def _bytes(path: Path) -> bytes:

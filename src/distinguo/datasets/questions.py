@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, cast
 
-from distinguo.datasets.lines import Fields, identifier, json_object, read_lines
+from distinguo.datasets.lines import Fields, identifier, json_object, read_lines, unicode
 from distinguo.errors import DataError
 from distinguo.records import Example, Question
 from distinguo.text.sentences import is_blank
@@ -114,7 +114,7 @@ def _text(fields: Fields, name: str) -> str:
     value = _or(fields.get(name), "")
     if not isinstance(value, str):
         raise DataError(f"{name!r} is {value!r}; expected a text")
-    return _unicode(value)
+    return unicode(value)
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
@@ -125,20 +125,12 @@ def _texts(fields: Fields, name: str) -> tuple[str, ...]:
     for value in cast("list[object]", values):
         if not isinstance(value, str) or is_blank(value):
             raise DataError(f"{name!r} holds {value!r}; expected texts that are not empty")
-    return tuple(map(_unicode, cast("list[str]", values)))
+    return tuple(map(unicode, cast("list[str]", values)))
 
 
 def _or(value: object, otherwise: object) -> object:
     """`otherwise` for null and for what is not there."""
     return otherwise if value is None else value
-
-
-def _unicode(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(f"{text[:40]!r} is not Unicode: it holds half a character") from error
-    return text
 
 
 def _check_names(fields: Collection[str]) -> None:
