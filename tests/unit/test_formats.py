@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from distinguo.documents import readers
-from distinguo.documents.formats import eml, rst
+from distinguo.documents.formats import eml, rst, xml
 from distinguo.documents.readers import READERS, Skipped, Unchanged, read, read_bytes
 from distinguo.records import Document
 from doubles.files import pdf, picture_pdf, replaced, word
@@ -311,7 +311,12 @@ def test_xml_reads_no_other_file_and_no_bomb(tmp_path: Path) -> None:
     assert isinstance(item, Skipped) or len(item.text) < 1000
 
 
-@pytest.mark.parametrize("kind", [".xml", ".html", ".xhtml"])
+def test_xml_that_is_too_deep_for_its_parser_says_so() -> None:
+    assert one("<a>" * xml.DEEPEST + "deep" + "</a>" * xml.DEEPEST, ".xml").text == "deep"
+    assert "within each other" in reason("<a>" * 100_000 + "deep" + "</a>" * 100_000, ".xml")
+
+
+@pytest.mark.parametrize("kind", [".html", ".xhtml"])
 def test_absurd_depth_is_refused_rather_than_cut_short(kind: str) -> None:
     assert "xcessive depth" in reason("<div>" * 100_000 + "x" + "</div>" * 100_000, kind)
 

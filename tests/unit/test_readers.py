@@ -1,9 +1,14 @@
 import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from distinguo.documents.readers import Skipped, read, usable
+from distinguo.documents.readers import READERS, Skipped, read, usable
 from distinguo.errors import DataError
 from distinguo.records import Document
 
@@ -62,6 +67,31 @@ def test_an_encoding_that_is_not_clear_is_reported_with_the_place(tmp_path: Path
 @pytest.mark.parametrize("content", [b"", b"  \n\t", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_reported(tmp_path: Path, content: bytes) -> None:
     assert _one(tmp_path, "a.txt", content) == Skipped("a.txt", "empty")
+
+
+@pytest.mark.parametrize("name", [f"a{kind}" for kind in READERS])
+def test_an_empty_file_of_any_kind_is_reported_as_empty(tmp_path: Path, name: str) -> None:
+    assert _one(tmp_path, name, b"") == Skipped(name, "empty")
+
+
+def test_a_name_that_is_not_unicode_is_told_apart_from_a_bad_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("Open at nine.", encoding="utf-8")
+    (item,) = read(tmp_path)
+    assert isinstance(item, Skipped)
+    assert "its name" in item.reason
+
+
+def test_a_file_that_sqlite_may_have_open_is_not_opened(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "a.sqlite", isolation_level=None)) as first:
+        first.execute("CREATE TABLE t (x)")
+        first.execute("BEGIN EXCLUSIVE")
+        (item,) = (item for item in read(tmp_path) if "journal" not in item.source)
+        assert isinstance(item, Skipped)
+        command = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT * FROM t')"
+        other = subprocess.run(
+            [sys.executable, "-c", command, str(tmp_path / "a.sqlite")], capture_output=True, check=False
+        )
+        assert b"database is locked" in other.stderr
 
 
 def test_nothing_is_skipped_in_silence(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ def usable(item: Read) -> Read:
     match item:
         case Document(text=text, source=source) if "\0" in text:
             return Skipped(source, "holds NUL characters: not a text")
+        case Document(id=id_, source=source) if _SURROGATE.search(id_):
+            return Skipped(source, "its name or id is not Unicode text; rename it")
         case Document(source=source) if _SURROGATE.search(_written(item)):
             return Skipped(source, "holds half of a surrogate pair: not Unicode text")
         case Document(text=text, source=source) if is_blank(text):

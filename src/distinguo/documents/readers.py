@@ -201,6 +201,8 @@ def _quiet() -> Generator[None]:
 
 def _contradiction(content: bytes, kind: str) -> str | None:
     """Why `content` is not of the `kind` that its name says; None if nothing speaks against it."""
+    if not content:
+        return "empty"
     for magic, what, kinds in _MAGIC:
         if content.startswith(magic) and kind not in kinds:
             return f"{what}, though its name ends in {kind!r}"
@@ -211,8 +213,10 @@ def _contradiction(content: bytes, kind: str) -> str | None:
 
 def _no_reader(path: Path) -> str:
     kind = f"{path.suffix!r} files" if path.suffix else "files without an ending"
-    with path.open("rb") as file:
-        what = "binary, and " if is_binary(file.read(4096)) else ""
+    what = ""
+    if not path.suffix.startswith(".sqlite"):  # to close one would free the locks that this process has on it
+        with path.open("rb") as file:
+            what = "binary, and " if is_binary(file.read(4096)) else ""
     return f"{what}no reader for {kind}; there are readers for {', '.join(READERS)}"
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 64_000_000
 """Most bytes of a file: its tree takes many times as much memory."""
+DEEPEST: Final = 256
+"""Most elements within each other, for the parser."""
 _HEADINGS: Final = frozenset({"title", "head", "article-title", "heading"})
 _DROPPED: Final = frozenset(
     # what an article says about itself and others, for machines
@@ -76,6 +78,8 @@ def _tree(content: bytes) -> Element:
     try:
         return etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
+        if "Excessive depth" in (error.msg or ""):
+            raise DataError(f"more than {DEEPEST} elements within each other: too deep to read") from error
         raise DataError(f"not well-formed XML: {error.msg}") from error
 
 
