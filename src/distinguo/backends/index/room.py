@@ -36,7 +36,7 @@ def _demand(folder: Path, needed: int) -> None:
     if free < needed:
         raise DataError(
             f"the disk of {str(folder)!r} is full: {free >> 20} MiB are free, {needed >> 20} MiB are needed. "
-            "Nothing was changed; free space and try again"
+            "What was committed before is whole; free space and try again"
         )
 
 
