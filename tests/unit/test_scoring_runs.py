@@ -135,7 +135,7 @@ def test_slices_are_those_that_part_the_questions() -> None:
 def test_what_is_measured_follows_from_what_the_rows_have() -> None:
     example = asked("q", "Ann", documents=("d",))
     both = judged(run(answered("q", "Ann", "d")), example, metrics=())
-    assert {"EM", "F1", "recall@1", "MRR"} <= {figure.name for figure in both.figures}
+    assert {"EM", "F1", "recall@1"} <= {figure.name for figure in both.figures}
     assert both.figure("recall@5") is None
     assert any("no ranking has more than 1 documents: recall@5, recall@10" in note for note in both.notes)
     search = judged(run(answered("q", "", *"dabcefghij")), example, metrics=())
@@ -169,6 +169,31 @@ def test_a_ranking_shorter_than_asked_for_is_remarked_on() -> None:
         run(answered("q", "Ann", "d")), asked("q", "Ann", documents=("d",)), metrics=("recall@1", "recall@5")
     )
     assert verdict.notes == ("no ranking has more than 1 documents; recall@5 looked for more",)
+
+
+def test_rankings_of_other_depths_are_measured_to_one_depth_alone() -> None:
+    def measured(*documents: str) -> set[str]:
+        verdict = judged(run(answered("q", "A", *documents)), asked("q", "A", documents=("d",)), metrics=())
+        return {figure.name for figure in verdict.figures if "@" in figure.name or "MRR" in figure.name}
+
+    assert measured("d") == {"recall@1"}
+    assert measured(*"abcdefghij") == {"recall@1", "recall@5", "recall@10", "success@5", "nDCG@10", "MRR@10"}
+
+
+def test_what_an_unreadable_reply_stood_on_is_not_known_and_that_is_told() -> None:
+    rows = (answered("q", "Ann", "d"), Row("r", "unreadable", raw="?"))
+    examples = (asked("q", "Ann", documents=("d",)), asked("r", "Ann", documents=("d",)))
+    verdict = judged(run(*rows), *examples, metrics=("recall@1",))
+    assert verdict.figures[0].mean.value == 0.5
+    assert verdict.notes == ("1 unreadable questions list no evidence: metrics of retrieval count them as 0",)
+    assert judged(run(*rows), *examples, metrics=("EM",)).notes == ()
+
+
+def test_runs_with_no_metric_in_common_are_not_compared() -> None:
+    (one, other) = (judged(run(answered("q", "Ann"), name=name), asked("q", "Ann")) for name in "ab")
+    report = Report("T", "", "EM", ignore_self=False, verdicts=(one,), baseline=one)
+    assert "## Against" not in tables(report)
+    assert "## Against a" in tables(replace(report, verdicts=(one, other)))
 
 
 def test_evidence_is_a_ranking_of_abstentions_too() -> None:

@@ -17,8 +17,8 @@ from distinguo.scoring.significance import Comparison, Interval, compare, interv
 from distinguo.scoring.value import Mean, Undefined, Value, mean
 from distinguo.trace import Json
 
-RETRIEVAL_MEASURES: Final = ("recall@1", "recall@5", "recall@10", "success@5", "nDCG@10", "MRR")
-"""What is measured where nobody says."""
+RETRIEVAL_MEASURES: Final = ("recall@1", "recall@5", "recall@10", "success@5", "nDCG@10", "MRR@10")
+"""What is measured where nobody says: all to a depth, so that rankings of other depths are not compared."""
 
 _MOST_TOLD: Final = 5
 
@@ -215,6 +215,9 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
     elif shallow:
         notes.append(f"no ranking has more than {deepest} documents: {', '.join(shallow)} left out")
         wanted = [name for name in wanted if name not in shallow]
+    unread = sum(row.state == "unreadable" for row in rows)
+    if unread and any(name not in ANSWER_METRICS for name in wanted):
+        notes.append(f"{unread} unreadable questions list no evidence: metrics of retrieval count them as 0")
     return wanted, notes
 
 

@@ -192,6 +192,8 @@ def _comparisons(report: Report, baseline: Verdict) -> Iterable[str]:
                     str(found.only_first),
                 ]
             )
+    if not rows:
+        return
     yield (
         f"## Against {baseline.run.name}\n\nQuestion by question, on those that both runs have. Intervals by "
         "paired bootstrap; p is two-sided, and not corrected for the number of comparisons.\n\n"
