@@ -165,7 +165,7 @@ def _corpus(name: str) -> Path:
 
 
 def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
-    """Score the result files that are there: one page, or one for each of several questions files.
+    """Score the result files that are there and whole: one page, or one for each of several questions files.
 
     Runs are compared with the cell that the grid names on the page that has it.
     """
@@ -174,12 +174,22 @@ def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
 
     by_data: dict[str, list[Path]] = {}
     for cell in grid.cells:
-        if (file := _file(folder, cell)).exists():
+        if (file := _file(folder, cell)).exists() and _is_whole(file):
             by_data.setdefault(grid.sets[cell.set].data, []).append(file)
     for data, files in by_data.items():
         path = page if len(by_data) == 1 else page.with_stem(f"{page.stem}-{Path(data).name}")
         against = grid.against if any(file.stem == grid.against for file in files) else ""
         score(files, data, Shown(title=grid.name.capitalize(), page=path, against=against))
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether `file` can be read; if not, it is told, and keeps no other cell from the page."""
+    try:
+        ResultFile.read(file)
+    except DataError as error:
+        complain(f"left out of the page: {error}")
+        return False
+    return True
 
 
 def _written(cell: Cell) -> dict[str, object]:
