@@ -198,6 +198,7 @@ def test_a_retry_asks_what_failed_and_asks_the_unreadable_anew(
         assert distinguo("index", "corpus") == 0
         assert distinguo("run", "q.jsonl") == 0
         assert [row.state for row in rows()] == ["answered", "failed", "unreadable", "answered"]
+        assert "2 questions failed or could not be read: --retry-failed" in capsys.readouterr().err
         is_mended.set()
         before = len(chats(server))
         assert distinguo("run", "q.jsonl") == 0, "without the option they stay"
@@ -205,7 +206,9 @@ def test_a_retry_asks_what_failed_and_asks_the_unreadable_anew(
         assert distinguo("run", "q.jsonl", "--retry-failed") == 0
         assert len(chats(server)) == before + 2
     assert [row.state for row in rows()] == ["answered"] * 4
-    assert "4 answered, 0 abstained, 0 unreadable, 0 failed; 2 calls" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "4 answered, 0 abstained, 0 unreadable, 0 failed; 2 calls" in printed.out
+    assert printed.err.count("--retry-failed") == 1, "it is not told where all is well"
 
 
 def test_texts_and_traces_can_be_left_out(server: Server, here: Path) -> None:

@@ -36,6 +36,12 @@ ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="TOML file (default: ./distinguo.toml if there is one).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+MaxCostOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Tokens, cached ones not counted, after which no call begins; those in flight end."
+    ),
+]
 NameOption = Annotated[str, typer.Option("--name", "-n", help="The index's name in the configuration.")]
 
 
@@ -156,9 +162,7 @@ def run_command(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again what ended unreadable or failed.")
     ] = False,
-    max_cost: Annotated[
-        int | None, typer.Option(min=1, help="Tokens to spend, read and written, cached ones not counted.")
-    ] = None,
+    max_cost: MaxCostOption = None,
     max_calls: Annotated[int | None, typer.Option(min=1, help="Model calls at most.")] = None,
     omit_texts: Annotated[bool, typer.Option("--omit-texts", help="Leave out the questions' texts.")] = False,
     traces: Annotated[bool, typer.Option(help="Keep what happened in each question, for `show`.")] = True,
@@ -192,9 +196,7 @@ def grid(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again what ended unreadable or failed.")
     ] = False,
-    max_cost: Annotated[
-        int | None, typer.Option(min=1, help="Tokens to spend, read and written, cached ones not counted.")
-    ] = None,
+    max_cost: MaxCostOption = None,
     traces: Annotated[bool, typer.Option(help="Keep what happened in each question, for `show`.")] = False,
     at_once: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 64,
 ) -> None:

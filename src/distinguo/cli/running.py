@@ -21,7 +21,7 @@ from distinguo.datasets.questions import read_questions
 from distinguo.errors import ConfigError, DataError
 from distinguo.records import Question, Result, State
 from distinguo.results.file import ResultFile
-from distinguo.running.run import Habits, Tally, run
+from distinguo.running.run import ENDED_BADLY, Habits, Tally, run
 from distinguo.running.shards import WHOLE, Shard
 from distinguo.running.traces import save
 from distinguo.trace import Json, Trace
@@ -156,6 +156,8 @@ def _sum_up(tally: Tally, results: Path, seconds: float, *, as_json: bool) -> No
     if tally.is_out_of_budget:
         spent = "the limit that was set is used up"
         err().print(f"{spent}; {tally.left:,} of {tally.total:,} questions are left: {AGAIN}")
+    elif badly := sum(tally.states[state] for state in ENDED_BADLY):
+        err().print(f"{badly:,} questions failed or could not be read: --retry-failed asks them again")
     if as_json:
         print_json({"results": str(results), **as_json_of(tally), "seconds": round(seconds, 3)})
     else:
