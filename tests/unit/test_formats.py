@@ -311,6 +311,14 @@ def test_xml_reads_no_other_file_and_no_bomb(tmp_path: Path) -> None:
     assert isinstance(item, Skipped) or len(item.text) < 1000
 
 
+def test_a_short_page_keeps_its_paragraphs_and_headings() -> None:
+    page = one(
+        "<title>Hours</title><h1>Pool</h1><p>Open at nine.</p><h2>Sauna</h2><p>Open at ten.</p>", ".html"
+    )
+    assert page.text == "Pool\n\nOpen at nine.\n\nSauna\n\nOpen at ten."
+    assert [section.heading for section in page.sections] == ["Pool", "Sauna"]
+
+
 def test_xml_that_is_too_deep_for_its_parser_says_so() -> None:
     assert one("<a>" * xml.DEEPEST + "deep" + "</a>" * xml.DEEPEST, ".xml").text == "deep"
     assert "within each other" in reason("<a>" * 100_000 + "deep" + "</a>" * 100_000, ".xml")

@@ -40,7 +40,7 @@ READERS: Final = {
 }
 """The readers in `distinguo.documents.formats`, by the ending of the names of their files."""
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Of all readers: raised when one of them comes to read otherwise, so that all files are read again."""
 
 LARGEST: Final = 512_000_000

@@ -115,7 +115,7 @@ def write_page(draft: Draft, page: Element) -> None:
     body = page.find("body")
     body = page if body is None else body
     main = _main(page)
-    if main is None or not _holds(main, body):
+    if main is None or len(main) < 2 or not _holds(main, body):  # a short page becomes one paragraph
         write(draft, body, _PAGE)
     else:
         if (title := _first(page, "h1")) != _first(main, "head"):  # it is often left out
