@@ -123,6 +123,23 @@ def test_what_is_unchanged_is_neither_parsed_nor_embedded(
     assert house.has() == {"a.txt": "One.", "b.txt": "Three."}
 
 
+def test_of_two_first_runs_at_once_the_second_sees_what_the_first_has_made(house: House) -> None:
+    house.write("one/a.txt", "One.")
+    house.write("two/a.txt", "Another.")
+    opened = house.open
+
+    def late() -> Index:
+        """Another process is through before this one is let in."""
+        house.open = opened
+        assert house.update(house.folder / "one").added == 1
+        return opened()
+
+    house.open = late
+    with pytest.raises(DataError, match="the id 'a.txt' belongs to .*one"):
+        house.update(house.folder / "two")
+    assert house.has() == {"a.txt": "One."}
+
+
 def test_what_is_gone_stays_and_is_told_or_goes_when_that_is_wanted(house: House) -> None:
     docs = house.folder / "docs"
     house.write("docs/a.txt", "One.")

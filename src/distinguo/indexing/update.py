@@ -55,7 +55,12 @@ def update(
         known = Known.of(index) if index else Known()
         sources = reading(known)
         found, total = demanded(sources), sources.count()
-        index = index or stack.enter_context(make())
+        if index is None:
+            index = stack.enter_context(make())
+            if index.count():  # another process was first: what it has committed is not to be replaced unseen
+                known = Known.of(index)
+                sources = reading(known)
+                found = demanded(sources)
         index.keep_roots(list(dict.fromkeys((*index.roots(), *sources.roots))))
         report = bring(index, found, recipe, known=known, lost=lost, progress=of(total, progress))
     return replace(report, stale=sources.stale, missing=tuple(sorted(missing)))
