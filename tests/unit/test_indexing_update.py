@@ -135,7 +135,7 @@ def test_of_two_first_runs_at_once_the_second_sees_what_the_first_has_made(house
         return opened()
 
     house.open = late
-    with pytest.raises(DataError, match="the id 'a.txt' belongs to .*one"):
+    with pytest.raises(DataError, match=r"the id 'a.txt' belongs to .*one"):
         house.update(house.folder / "two")
     assert house.has() == {"a.txt": "One."}
 
