@@ -30,41 +30,9 @@ _DROPPED: Final = frozenset(
     | {"select", "iframe", "object", "canvas", "audio", "video", "map", "textarea", "dialog", "menu"}
 )
 _INLINE: Final = frozenset(
-    {
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-    }
-    | {
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "math",
-        "q",
-        "rb",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-    }
-    | {"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+    {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"}
+    | {"i", "img", "ins", "kbd", "label", "mark", "math", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small"}
+    | {"span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
 )
 _STYLES: Final = ("sup", "sub", "b", "i", "em", "strong", "u", "s", "small", "big", "font", "mark", "tt")
 _PAGE: Final = Vocabulary(frozenset(_NAMES), _DROPPED, _INLINE, verbatim=frozenset({"pre"}))
