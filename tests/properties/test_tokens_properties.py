@@ -29,3 +29,8 @@ def test_a_run_contains_the_terms_of_its_parts(part: str, rest: str) -> None:
 @given(words, words)
 def test_texts_apart_have_the_terms_of_both(one: str, other: str) -> None:
     assert terms(f"{one}\n{other}") == terms(one) + terms(other)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_the_short_way_for_ascii_gives_what_the_long_one_gives(text: str) -> None:
+    assert terms(f"{text} é") == [*terms(text), "e"]

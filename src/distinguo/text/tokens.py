@@ -37,12 +37,17 @@ _TERM: Final = re.compile(
 )
 
 
+_ASCII: Final = re.compile(r"[a-z0-9]+(?:(?<=\d)[.,]\d+)*")
+
+
 def terms(text: str) -> list[str]:
     """The terms of `text` in order, folded for case, width, accents and Arabic spelling; may be empty.
 
     Chinese, Japanese and Korean runs give every character and every pair; Thai, Lao, Burmese and Khmer runs
     every pair and triple. Numbers keep their inner points: "2.1" is one term and not "2", "1".
     """
+    if text.isascii():  # most of English, in an eighth of the time
+        return _ASCII.findall(text.lower())
     return [term for match in _TERM.finditer(_fold(text)) for term in _pieces(match)]
 
 

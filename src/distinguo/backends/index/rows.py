@@ -21,9 +21,7 @@ class Key(NamedTuple):
     essence: bytes
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A passage under its number, the key of its vector, and what tells its words from all others."""
 
     number: int

@@ -51,11 +51,11 @@ class Search:
 
     def lexical(self, probes: Probes, k: int) -> Scored:
         """The `k` best by the weighted sum of BM25 scores, out of the pools of the positive probes."""
-        return _scored(self._lexical(probes, k, self.recent.truth.rows))
+        return _scored(self._lexical(probes, k, self.recent.rows))
 
     def dense(self, vector: Vector, k: int) -> Scored:
         """The `k` best by inner product with `vector`."""
-        return _scored(self._dense(vector, k, self.recent.truth.rows))
+        return _scored(self._dense(vector, k, self.recent.rows))
 
     def hybrid(self, probes: Probes, vector: Vector, k: int, *, depth: int) -> Scored:
         """The `k` best by reciprocal rank fusion of the `depth` best of both."""
@@ -70,7 +70,7 @@ class Search:
             if key.id < known.id:
                 first[key.essence] = key
         best = sorted(first.values(), key=lambda key: (-scores[key.essence], key.id))[:k]
-        rows = {row.number: row for row in self.recent.truth.rows(key.number for key in best)}
+        rows = {row.number: row for row in self.recent.rows(key.number for key in best)}
         return tuple((rows[key.number].passage, scores[key.essence]) for key in best)
 
     def _lexical(self, probes: Probes, k: int, read: Read[Item]) -> list[tuple[Item, float]]:
