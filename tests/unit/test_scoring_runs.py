@@ -281,7 +281,8 @@ def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> No
     answers, found = shown.index("## Answers"), shown.index("## Retrieval")
     assert "search" in shown[:answers]
     assert "search" not in shown[answers:found]
-    assert re.search(r"\| search +\| all +\| 2 +\| 2 +\| 0 +\| 0 +\| 0 +\| – +\| – +\| – ", shown)
+    assert re.search(r"\| search +\| all +\| 2 +\| 2 +\| 0 +\| 0 +\| 0 +\| 0 +\| – +\| – +\| – ", shown)
+    assert re.search(r"\| other \*partial\* +\| all +\| 2 +\| 1 +\| 0 +\| 0 +\| 0 +\| 1 +\| ", shown)
     assert "the runs have no question in common that has a value in both" in shown
     assert remarks(closed)[0] == "partial: 1 of 2 questions failed"
     assert "`EM`: undefined for 1 of 2: the gold answers have nothing to compare" in remarks(closed)

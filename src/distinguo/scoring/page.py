@@ -71,13 +71,15 @@ def tables(report: Report) -> str:
 
 
 def _outcomes(report: Report) -> str:
-    head = ["run", "questions", "n", *get_args(State), "right", "answered right", "abstained right"]
+    counts = [*get_args(State), "missing"]
+    head = ["run", "questions", "n", *counts, "right", "answered right", "abstained right"]
     rows = [
         [
             _name(verdict),
             one.slice,
             str(one.n),
             *map(str, one.states.values()),
+            str(one.counts["missing"]),
             _share(one),
             *(str(one.counts[name]) if one.judged else "–" for name in ("answered_right", "abstained_right")),
         ]
