@@ -52,7 +52,7 @@ def test_a_questions_file_that_is_gone_is_named(tmp_path: Path) -> None:
 
 def test_a_segment_says_when_and_where(questions: Path) -> None:
     made = segment(questions, shard="1/2")
-    assert (made["questions"], made["shard"]) == (str(questions), "1/2")
+    assert (made["questions"], made["shard"]) == (f"{questions.parent.name}/{questions.name}", "1/2")
     assert str(made["started"]).endswith("Z")
 
 

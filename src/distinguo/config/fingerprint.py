@@ -40,7 +40,7 @@ def segment(questions: Path, **more: Json) -> dict[str, Json]:
         "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "questions": str(questions),
+        "questions": "/".join(questions.absolute().parts[-2:]),  # results are shared: no more of a place
         **more,
     }
 
