@@ -184,7 +184,7 @@ def test_remove_takes_documents_out_until_their_files_are_read_again(
     assert distinguo("remove", "gates.md") == 0
     said = capsys.readouterr()
     assert "1 documents removed" in said.out
-    assert "the next `distinguo index` brings them back" in said.err
+    assert "back with the next `distinguo index` unless the files go too: " in said.err
     assert distinguo("ask", "When does the north gate open?", "-m", "bm25", "--json") == 0
     assert "gates.md" not in capsys.readouterr().out
     assert distinguo("remove", "baots.md") == 1

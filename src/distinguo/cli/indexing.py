@@ -74,8 +74,8 @@ def remove_documents(things: Sequence[str], *, name: str, config: Path | None, a
         err().print(
             styled(
                 ("note", "yellow"),
-                f" {_names(removal.returning)} lie where this index is made from: unless their files go too, "
-                "the next `distinguo index` brings them back",
+                f" still there, and back with the next `distinguo index` unless the files go too: "
+                f"{_names(removal.returning)}",
             )
         )
 
