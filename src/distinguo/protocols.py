@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from distinguo.records import (
     GREEDY,
     Completion,
+    Evidence,
     Hit,
     Outcome,
     Passage,
@@ -72,6 +73,14 @@ class Method(Protocol):
 
     async def answer(self, question: Question) -> Outcome:
         """Answer, or abstain with a reason. Raises `DistinguoError`; catches nothing."""
+        ...
+
+
+class Finder(Protocol):
+    """The part of a method that comes before any reading: it can be measured, and used, without a reader."""
+
+    async def find(self, question: Question) -> tuple[Evidence, ...]:
+        """The evidence for `question`, best first; maybe none. Raises `DistinguoError`."""
         ...
 
 

@@ -231,11 +231,16 @@ class Query:
 @final
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that a retriever found; `rank` counts from 1."""
+    """A passage that a retriever found; `rank` counts from 1.
+
+    `parts`: its score for each probe of the query alone, in their order; empty where the retriever cannot
+    tell, or where there is one probe.
+    """
 
     passage: Passage
     score: Score
     rank: int
+    parts: tuple[Score, ...] = ()
 
 
 @final
@@ -279,8 +284,8 @@ class Sampling:
         seed: five samples are five calls with five seeds.
         max_tokens: limit on the reply's length, in the model's tokens.
         stop: strings that end the reply; none of them is part of it.
-        schema: a JSON schema as text, or empty. The reply must be a document of it.
-        first_token: words whose log-probability as the reply's beginning is wanted, e.g. ("Yes", "No").
+        schema: a JSON schema as text, or empty; the reply must be a document of it.
+        first_token: words whose log-probability as the reply's beginning is wanted: ("Yes", "No").
     """
 
     temperature: float = 0.0
@@ -308,15 +313,10 @@ class Usage:
 @final
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's reply, thinking blocks apart.
+    """A model's reply; `text` is without `thinking`, which stood in thinking blocks.
 
-    Attributes:
-        text: the reply without thinking.
-        is_truncated: it was cut by the token limit (or ended inside a thinking block).
-        usage: tokens read and written.
-        thinking: what stood in thinking blocks.
-        first_token: (word, log-probability before any mask) for the wanted words that the backend could tell;
-            empty when it cannot.
+    `is_truncated`: it was cut by the token limit, or ended inside a thinking block. `first_token`: (word,
+    log-probability before any mask) of those wanted words that the backend could tell.
     """
 
     text: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distinguo.prompts import answering
+from distinguo.prompts import answering, choosing
 from distinguo.prompts.repair import repair
 from distinguo.records import Passage, Prompt, Question
 
@@ -22,11 +22,16 @@ PASSAGES = (
     ),
 )
 PLAIN = Question("q1", "When does the north gate open?")
+OTHER = Question("q3", "Which gate opens last?")
 CHOICE = Question("q2", "Which gate opens first?", choices=("north", "south"), kind="choice")
 
 PROMPTS = {
     "answer_from_passages": answering.from_passages(PLAIN, PASSAGES),
-    "answer_from_passages_choice": answering.from_passages(CHOICE, PASSAGES[:1]),
+    "answer_from_passages_difference": answering.from_passages(
+        PLAIN, PASSAGES[:1], difference="north, not south"
+    ),
+    "choose": choosing.choose(CHOICE, PASSAGES[:1]),
+    "choose_difference": choosing.choose(CHOICE, (), difference="first, not last"),
     "answer_closed_book": answering.closed_book(PLAIN),
     "answer_closed_book_repair": repair(answering.closed_book(PLAIN), "07:00", "expected a JSON object"),
 }
@@ -41,7 +46,7 @@ def test_a_prompt_is_rendered_as_it_was(name: str) -> None:
 
 
 def test_passages_come_before_the_question_so_that_questions_share_a_prefix() -> None:
-    first, second = (answering.from_passages(question, PASSAGES) for question in (PLAIN, CHOICE))
+    first, second = (answering.from_passages(question, PASSAGES) for question in (PLAIN, OTHER))
     prefix, _, _ = first.messages[1].content.partition("<question>")
     assert prefix.count("</passage>") == 2
     assert second.messages[1].content.startswith(prefix)

@@ -3,7 +3,7 @@
 import pytest
 
 from distinguo.errors import ConfigError
-from distinguo.methods.baselines.retrieve import Retrieve
+from distinguo.methods.baselines.retrieve import retrieve
 from distinguo.records import Abstention, Answer, Evidence, Passage, Query, Question, Similarity
 from distinguo.testing import ListRetriever
 
@@ -12,7 +12,7 @@ PASSAGES = [Passage(f"d{number}#1", "text", document=f"d{number}") for number in
 
 async def test_what_is_found_is_the_evidence_best_first() -> None:
     retriever = ListRetriever(PASSAGES)
-    outcome = await Retrieve(retriever, k=2).answer(Question("q", "which gate"))
+    outcome = await retrieve(retriever, k=2).answer(Question("q", "which gate"))
     assert outcome == Answer(
         "",
         evidence=(
@@ -24,10 +24,10 @@ async def test_what_is_found_is_the_evidence_best_first() -> None:
 
 
 async def test_nothing_found_is_an_abstention() -> None:
-    outcome = await Retrieve(ListRetriever([])).answer(Question("q", "which gate"))
+    outcome = await retrieve(ListRetriever([])).answer(Question("q", "which gate"))
     assert outcome == Abstention("no passage was found")
 
 
 def test_at_least_one_passage() -> None:
     with pytest.raises(ConfigError, match="'k' is 0"):
-        Retrieve(ListRetriever(PASSAGES), k=0)
+        retrieve(ListRetriever(PASSAGES), k=0)

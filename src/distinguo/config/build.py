@@ -26,8 +26,9 @@ from distinguo.config.settings import IndexSettings, Settings
 from distinguo.config.signatures import Port, Spec, Table, call, described, hints_of, nearest
 from distinguo.errors import ConfigError
 from distinguo.indexing.build import Recipe
+from distinguo.methods.baselines.retrieve import Retrieve
 from distinguo.models.store import Progress, Store
-from distinguo.protocols import LLM, Embedder, Method, Retriever, TokenEmbedder
+from distinguo.protocols import LLM, Embedder, Finder, Method, Retriever, TokenEmbedder
 from distinguo.trace import Json
 
 if TYPE_CHECKING:
@@ -108,11 +109,22 @@ class Components:
         return {"name": chosen, **written}
 
     def method_of(self, written: Table, *, llm: Port | None = None) -> Method:
-        """The method that `written` names, with its settings. Raises as `method` does."""
-        name, settings = _named(written, "method", default=None)
-        factory = find("method", name, path="method.name")
-        ports: dict[object, Port] = {LLM: llm or self._llm, Retriever: self._retriever}
-        return cast("Method", call(factory, settings, path="method", ports=ports))
+        """The method that `written` names, with its settings. Raises as `method` does.
+
+        With ``answers = false`` it finds its evidence, and nothing is read.
+        """
+        name, factory, settings, answers = _method(written)
+        ports: dict[object, Port] = {
+            LLM: llm or self._llm,
+            Retriever: self._retriever,
+            Embedder: self._embedder,
+        }
+        method = call(factory, settings, path="method", ports=ports)
+        if answers:
+            return cast("Method", method)
+        if not hasattr(method, "find"):
+            raise ConfigError(f"method.answers: {name!r} finds no evidence; leave this setting out")
+        return Retrieve(cast("Finder", method))
 
     def afresh(self, written: Table) -> Method:
         """As `method_of`, but its models are asked anew, and their replies kept in place of earlier ones."""
@@ -124,15 +136,18 @@ class Components:
         Settings and defaults, the fingerprints of models, how the index was made and what is in it; no
         names or places of this user. Raises as `method` does.
         """
-        name, settings = _named(written, "method", default=None)
-        factory = find("method", name, path="method.name")
+        name, factory, settings, answers = _method(written)
         told = described(
             factory,
             settings,
             path="method",
-            ports={LLM: self._told_llm, Retriever: self._told_retriever},
+            ports={
+                LLM: self._told_llm,
+                Retriever: self._told_retriever,
+                Embedder: lambda spec, path: self._embedder_encoding(spec, path).encoder.fingerprint,
+            },
         )
-        return {"name": name, **cast("dict[str, Json]", told)}
+        return {"name": name, **cast("dict[str, Json]", told), **({} if answers else {"answers": False})}
 
     # ── models ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -240,9 +255,7 @@ class Components:
     def _retriever(self, spec: object, path: str) -> Retriever:
         name, written, index_name = self._retriever_spec(spec, path)
         factory = find("retriever", name, path=f"{path}.name")
-        embedder = self._once(
-            "embedder", self._encoder_key(index_name), lambda: self._new_embedder(index_name)
-        )
+        embedder = self._embedder(self._index_settings(index_name).encoder, f"indexes.{index_name}.encoder")
         index = self._index(index_name)
         given: dict[object, object] = {Index: index, Embedder: embedder}
         if TokenEmbedder in hints_of(factory).values():
@@ -275,8 +288,17 @@ class Components:
     def _index(self, name: str) -> Index:
         return self._once("index", name, lambda: self.open_index(name))
 
-    def _new_embedder(self, name: str) -> Embedder:
-        encoding = self._encoding(name)
+    def _embedder(self, spec: object, path: str) -> Embedder:
+        """What embeds texts: the encoder that `spec` names, or that of the usual index."""
+        encoding = self._embedder_encoding(spec, path)
+        return self._once("embedder", encoding.encoder.fingerprint, lambda: self._new_embedder(encoding))
+
+    def _embedder_encoding(self, spec: object, path: str) -> Encoding:
+        if spec is None:
+            return self._encoding(str(self._usual_index()))
+        return self._once("encoder", repr(spec), lambda: self._new_encoding(cast("Spec", spec), path))
+
+    def _new_embedder(self, encoding: Encoding) -> Embedder:
         batched = BatchedEmbedder.of(encoding.encoder)
         self._stack.push_async_callback(batched.aclose)
         embedder = NotedCuts(batched, encoding.tokeniser, encoding.limit) if encoding.limit else batched
@@ -330,6 +352,22 @@ def find(kind: Kind, name: str, *, path: str) -> Callable[..., object]:
         raise ConfigError(f"{path}: there is no {kind} {name!r}; {nearest(name, table)}")
     module, _, target = table[name].partition(":")
     return cast("Callable[..., object]", getattr(import_module(module), target))
+
+
+def _method(written: Table) -> tuple[str, Callable[..., object], Table, bool]:
+    """The method that is written: its name, factory and settings, and whether it answers.
+
+    A model that is not named is the one that answers.
+    """
+    name, settings = _named(written, "method", default=None)
+    factory = find("method", name, path="method.name")
+    answers = settings.pop("answers", True)
+    if not isinstance(answers, bool):
+        raise ConfigError(f"method.answers: {answers!r} is not true or false")
+    if "llm" in settings:
+        others = {part: settings["llm"] for part, hint in hints_of(factory).items() if hint is LLM}
+        settings = {**others, **settings}
+    return name, factory, settings, answers
 
 
 def _named(spec: object, path: str, *, default: str | None) -> tuple[str, Table]:

@@ -12,7 +12,7 @@ Kind = Literal["method", "retriever", "llm", "encoder", "engine"]
 
 METHODS: Final = {
     "closed_book": "distinguo.methods.baselines.closed_book:ClosedBook",
-    "retrieve": "distinguo.methods.baselines.retrieve:Retrieve",
+    "retrieve": "distinguo.methods.baselines.retrieve:retrieve",
     "bm25": "distinguo.methods.baselines.vanilla:bm25",
     "dense": "distinguo.methods.baselines.vanilla:dense",
     "hybrid": "distinguo.methods.baselines.vanilla:hybrid",

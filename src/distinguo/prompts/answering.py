@@ -36,6 +36,8 @@ What does the Orlen pump cost? {"is_stated": false, "answer": null, "citations":
 How heavy is the Orlan pump? {"is_stated": false, "answer": null, "citations": []}
 Why does the Orlen pump run on 230 volts? {"is_stated": false, "answer": null, "citations": []}"""
 
+_BEWARE: Final = "A near question has another answer. What sets this question apart from it:"
+
 _CLOSED_BOOK: Final = """\
 You answer questions from your own knowledge.
 Reply with JSON: {"answer": "the shortest answer"}. If you do not know, reply {"answer": null}."""
@@ -50,16 +52,24 @@ class Reply:
     citations: tuple[int, ...] = ()
 
 
-def from_passages(question: Question, passages: Sequence[Passage]) -> Prompt:
+def from_passages(question: Question, passages: Sequence[Passage], *, difference: str = "") -> Prompt:
     """Ask for the answer to `question` from `passages`, which are numbered from 1.
 
     The passages come before the question, so that many questions on the same passages share a prefix.
+    `difference` tells the question from a near one with another answer (RaCoT's Δ).
     """
-    shown = "\n".join(
+    asked = delimit("question", question.text)
+    if difference:
+        asked += f"\n{_BEWARE}\n{delimit('difference', difference)}"
+    return _prompt("answer_from_passages", _FROM_PASSAGES, f"{number_passages(passages)}\n\n{asked}")
+
+
+def number_passages(passages: Sequence[Passage]) -> str:
+    """The passages, delimited and numbered from 1."""
+    return "\n".join(
         delimit("passage", passage.text, number=number, title=passage.title)
         for number, passage in enumerate(passages, start=1)
     )
-    return _prompt("answer_from_passages", _FROM_PASSAGES, f"{shown}\n\n{_asked(question)}")
 
 
 def read_from_passages(raw: str) -> Reply:
@@ -74,7 +84,7 @@ def read_from_passages(raw: str) -> Reply:
 
 def closed_book(question: Question) -> Prompt:
     """Ask for the answer to `question` without any passage."""
-    return _prompt("answer_closed_book", _CLOSED_BOOK, _asked(question))
+    return _prompt("answer_closed_book", _CLOSED_BOOK, delimit("question", question.text))
 
 
 def read_closed_book(raw: str) -> Reply:
@@ -84,11 +94,3 @@ def read_closed_book(raw: str) -> Reply:
 
 def _prompt(name: str, instructions: str, text: str) -> Prompt:
     return Prompt(name, (Message("system", instructions), Message("user", text)))
-
-
-def _asked(question: Question) -> str:
-    asked = delimit("question", question.text)
-    if not question.choices:
-        return asked
-    options = "\n".join(delimit("option", choice) for choice in question.choices)
-    return f"{asked}\nAnswer with one of these options, word for word:\n{options}"

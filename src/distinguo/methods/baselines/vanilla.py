@@ -7,8 +7,9 @@ from typing import Annotated, final
 
 from distinguo.errors import ConfigError
 from distinguo.protocols import LLM, Retriever
-from distinguo.records import Abstention, Outcome, Query, Question
+from distinguo.records import Evidence, Outcome, Query, Question
 from distinguo.stages.read import read
+from distinguo.stages.search import search
 
 
 @final
@@ -24,12 +25,13 @@ class Vanilla:
         if self.k < 1:
             raise ConfigError(f"'k' is {self.k!r}; expected 1 or more passages")
 
+    async def find(self, question: Question) -> tuple[Evidence, ...]:
+        """The top `k` passages for the question as it stands."""
+        return await search(self.retriever, Query.of(question.text), self.k)
+
     async def answer(self, question: Question) -> Outcome:
-        """Answer from the top `k` passages, or abstain."""
-        hits = await self.retriever.search(Query.of(question.text), self.k)
-        if not hits:
-            return Abstention.because("no passage was found")
-        return await read(self.llm, question, hits)
+        """Answer from them, or abstain."""
+        return await read(self.llm, question, await self.find(question))
 
 
 def bm25(llm: LLM, retriever: Annotated[Retriever, "lexical"], k: int = 3) -> Vanilla:
