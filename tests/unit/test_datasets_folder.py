@@ -78,9 +78,17 @@ def test_a_sample_depends_on_ids_and_seed_alone() -> None:
     assert sampled(MANY, 99) == MANY
 
 
+def test_a_sample_that_skips_another_shares_no_question_with_it() -> None:
+    first, next_ = sampled(MANY, 10, seed=3), sampled(MANY, 10, seed=3, skip=10)
+    assert not set(first) & set(next_)
+    assert set(first) | set(next_) == set(sampled(MANY, 20, seed=3))
+
+
 def test_a_sample_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="sample of 0"):
         sampled(MANY, 0)
+    with pytest.raises(ConfigError, match=f"skips {len(MANY)} of {len(MANY)} questions"):
+        sampled(MANY, 5, skip=len(MANY))
 
 
 def test_judgements_in_both_forms_are_read(tmp_path: Path) -> None:

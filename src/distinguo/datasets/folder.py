@@ -42,8 +42,13 @@ class Folder:
         """Graded judgements, if the set has any."""
         return _existing(self.path / "qrels.tsv")
 
-    def examples(self, *, split: str = "", sample: int | None = None, seed: int = 0) -> tuple[Example, ...]:
-        """Its questions, or a sample of them. Raises `DataError`, also for gold that the corpus lacks."""
+    def examples(
+        self, *, split: str = "", sample: int | None = None, seed: int = 0, skip: int = 0
+    ) -> tuple[Example, ...]:
+        """Its questions, or a sample of them; see `sampled`.
+
+        Raises `DataError`, also for gold that the corpus lacks.
+        """
         found = read_questions(self.questions, split=split)
         if self.corpus is not None:
             lost = dangling(found, document_ids(self.corpus))
@@ -52,7 +57,7 @@ class Folder:
                     f"gold documents of {str(self.questions)!r} are not in {str(self.corpus)!r}: "
                     + "; ".join(f"{id_!r} (question {question!r})" for question, id_ in lost)
                 )
-        return found if sample is None else sampled(found, sample, seed=seed)
+        return found if sample is None else sampled(found, sample, seed=seed, skip=skip)
 
 
 def find_folder(name: str, root: Path | None = None) -> Folder:
@@ -67,15 +72,20 @@ def find_folder(name: str, root: Path | None = None) -> Folder:
     raise ConfigError(f"no set {name!r}: no folder with a 'questions.jsonl' at that path{looked}{hint}")
 
 
-def sampled(examples: Sequence[Example], size: int, *, seed: int = 0) -> tuple[Example, ...]:
+def sampled(examples: Sequence[Example], size: int, *, seed: int = 0, skip: int = 0) -> tuple[Example, ...]:
     """`size` of `examples` (all, if there are fewer), in their order.
 
     Whether a question is drawn depends on its id and `seed`, not on the order of the file; a larger sample of
-    the same seed has all questions of a smaller one. Raises `ConfigError` if `size` is not positive.
+    the same seed has all questions of a smaller one. One that skips as many as another draws has none of its
+    questions: what is tuned on one can be tried on the other. Raises `ConfigError` if `size` is not positive
+    or nothing is left.
     """
     if size < 1:
         raise ConfigError(f"a sample of {size} questions: expected at least 1")
-    drawn = {example.question.id for example in sorted(examples, key=lambda one: _lot(one, seed))[:size]}
+    lots = sorted(examples, key=lambda one: _lot(one, seed))[skip : skip + size]
+    if not lots:
+        raise ConfigError(f"a sample that skips {skip} of {len(examples)} questions has none left")
+    drawn = {example.question.id for example in lots}
     return tuple(example for example in examples if example.question.id in drawn)
 
 
