@@ -59,6 +59,28 @@ def test_seconds_question_and_trace_are_kept() -> None:
     assert (made.question, made.trace, made.seconds) == (QUESTION.text, "t", 1.2346)
 
 
+def test_decisions_are_kept_once_each_with_their_status_in_the_order_of_time() -> None:
+    notes = [
+        ("passage dropped", {"passage": "a"}),
+        ("contrast", {"status": "nearest"}),
+        ("passage dropped", {}),
+    ]
+    trace = Trace("t", "", events=[
+        *(Event("note", name, (), at, 0.0, fields) for at, (name, fields) in enumerate(notes)),
+        event("call", status="nearest"),
+    ])  # fmt: skip
+    row = row_of(Result(QUESTION, Answer("seven"), "t", 0.0), trace)
+    assert row.notes == ("passage dropped", "contrast: nearest")
+    assert Row.of_json(row.as_json()) == row
+
+
+def test_rows_of_earlier_versions_have_no_notes() -> None:
+    row = Row("q", "answered", answer="seven")
+    values = row.as_json()
+    del values["notes"]
+    assert Row.of_json(values) == row
+
+
 def test_calls_made_and_calls_kept_are_counted_apart() -> None:
     trace = Trace("t", "", events=[
         event(port="llm", prompt_tokens=100, completion_tokens=7, is_cached=False),

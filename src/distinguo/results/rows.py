@@ -44,6 +44,7 @@ class Row:
         cached_tokens: prompt and completion tokens of the calls answered from the cache.
         cached_vectors: texts whose vectors another cell of the grid had asked for.
         seconds: from asking to the end, with other questions in flight; see `is_timed`.
+        notes: the decisions that its trace notes, each once, a status with them: ``contrast: nearest``.
         trace: the id of the question's trace.
     """
 
@@ -62,6 +63,7 @@ class Row:
     cached_tokens: int = 0
     cached_vectors: int = 0
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
     trace: str = ""
 
     @property
@@ -80,19 +82,24 @@ class Row:
     def of_json(cls, values: Mapping[str, Json]) -> Self:
         """The row that `as_json` gave. Raises `DataError` that names the field."""
         names = {part.name for part in fields(cls)}
-        if odd := values.keys() ^ names:
+        if odd := (values.keys() ^ names) - _YOUNG:
             raise DataError(f"a result has or lacks the fields {sorted(odd)!r}; expected {sorted(names)!r}")
+        values = {"notes": [], **values}
         for part in fields(cls):
             _check(part.name, values[part.name], cast("object", part.default))
         if values["state"] not in get_args(State):
             raise DataError(f"a result's state is {values['state']!r}; expected one of {get_args(State)!r}")
         known: dict[str, object] = dict(values)
-        for citation in cast("list[Json]", values["citations"]):
-            _check("citations", citation, "")
-        known["citations"] = tuple(cast("list[str]", values["citations"]))
+        for name in ("citations", "notes"):
+            for text in cast("list[Json]", values[name]):
+                _check(name, text, "")
+            known[name] = tuple(cast("list[str]", values[name]))
         known["evidence"] = tuple(map(_weighed, cast("list[Json]", values["evidence"])))
         return cls(**cast("dict[str, Any]", known))  # checked above
 
+
+_YOUNG: Final = {"notes"}
+"""Fields that rows of earlier versions lack."""
 
 _NOT_TEXTS: Final[Mapping[str, object]] = {"score": 0.0, "is_cited": False}
 """Values of the types that fields of `Weighed` have; the others are texts."""

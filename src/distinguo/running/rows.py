@@ -47,6 +47,7 @@ def row_of(result: Result, trace: Trace, *, with_texts: bool = True, is_traced: 
         cached_tokens=cost.cached_tokens,
         cached_vectors=cost.cached_vectors,
         seconds=round(result.seconds, 4),
+        notes=tuple(dict.fromkeys(_noted(trace))),
         trace=result.trace if is_traced else "",
     )
 
@@ -77,6 +78,13 @@ def cost_of(trace: Trace) -> Cost:
         sum((*_tokens(kept, "prompt_tokens"), *_tokens(kept, "completion_tokens"))),
         sum(call.get("port") == "embedder" and call.get("is_cached") is True for call in fields),
     )
+
+
+def _noted(trace: Trace) -> Iterator[str]:
+    for event in trace.in_order():
+        if event.kind == "note":
+            status = event.fields.get("status")
+            yield f"{event.name}: {status}" if isinstance(status, str) else event.name
 
 
 def _tokens(calls: list[dict[str, Json]], name: str) -> Iterator[int]:
