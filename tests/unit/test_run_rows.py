@@ -60,7 +60,7 @@ def test_seconds_question_and_trace_are_kept() -> None:
 
 
 def test_decisions_are_kept_once_each_with_their_status_in_the_order_of_time() -> None:
-    notes = [
+    notes: list[tuple[str, dict[str, Json]]] = [
         ("passage dropped", {"passage": "a"}),
         ("contrast", {"status": "nearest"}),
         ("passage dropped", {}),
