@@ -1,0 +1,64 @@
+"""Suppose an answer and its most plausible mimic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from distinguo.errors import ParseError
+from distinguo.prompts.hypothesising import (
+    ONE_SCHEMA,
+    PAIR_SCHEMA,
+    Hypotheses,
+    hypotheses,
+    mimic,
+    read_hypotheses,
+    read_hypothesis,
+    target,
+)
+from distinguo.protocols import LLM
+from distinguo.records import GREEDY, Question
+from distinguo.stages.ask import ask
+from distinguo.text.sameness import essence
+from distinguo.trace import note
+
+
+async def hypothesise(llm: LLM, question: Question, *, with_options: bool = False) -> Hypotheses:
+    """H⁺ and H⁻ of `question` (CHR, Fig. 2); `mimic` is empty where there is none that differs.
+
+    One call writes both. Where its reply cannot be read, a call for each does, and the trace says so; of a
+    mimic that cannot be read either, or that says the words of the target, the trace says why it is dropped.
+    Options are hidden unless `with_options`: a search has none.
+
+    Raises:
+        ParseError: not even a target can be read.
+    """
+    try:
+        completion = await llm.complete(
+            hypotheses(question, with_options=with_options), replace(GREEDY, schema=PAIR_SCHEMA)
+        )
+        pair = read_hypotheses(completion.text)
+    except ParseError as error:
+        note("hypotheses asked for one by one", problem=str(error))
+        pair = await _one_by_one(llm, question, with_options=with_options)
+    return _sound(pair)
+
+
+async def _one_by_one(llm: LLM, question: Question, *, with_options: bool) -> Hypotheses:
+    first = await ask(llm, target(question, with_options=with_options), read_hypothesis, schema=ONE_SCHEMA)
+    try:
+        other = await ask(
+            llm, mimic(question, first, with_options=with_options), read_hypothesis, schema=ONE_SCHEMA
+        )
+    except ParseError as error:
+        note("mimic dropped", reason=f"it cannot be read: {error}")
+        return Hypotheses(first)
+    return Hypotheses(first, other)
+
+
+def _sound(pair: Hypotheses) -> Hypotheses:
+    """`pair`, without a mimic that is none: subtracted, it would cancel the target."""
+    note("hypotheses", target=pair.target, mimic=pair.mimic)
+    if not pair.mimic or essence(pair.mimic) != essence(pair.target):
+        return pair
+    note("mimic dropped", reason="it says the same words as the target")
+    return Hypotheses(pair.target)
