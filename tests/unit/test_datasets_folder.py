@@ -1,11 +1,12 @@
 """Set folders: found by path or name, sampled, and checked against their corpus; judgements."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from distinguo.datasets.folder import dangling, find_folder, sampled
+from distinguo.datasets.folder import dangling, find_folder, sampled, tagged
 from distinguo.datasets.qrels import read_qrels
 from distinguo.errors import ConfigError, DataError
 from distinguo.records import Example, Question
@@ -82,6 +83,16 @@ def test_a_sample_that_skips_another_shares_no_question_with_it() -> None:
     first, next_ = sampled(MANY, 10, seed=3), sampled(MANY, 10, seed=3, skip=10)
     assert not set(first) & set(next_)
     assert set(first) | set(next_) == set(sampled(MANY, 20, seed=3))
+
+
+def test_questions_are_chosen_by_all_of_their_tags() -> None:
+    one, other = (
+        replace(example, tags=tags) for example, tags in zip(MANY, (("a", "b"), ("a",)), strict=False)
+    )
+    assert tagged([one, other], ["a", "b"]) == (one,)
+    assert tagged([one, other], []) == (one, other)
+    with pytest.raises(DataError, match=r"no question has the tags \['c'\]; there are \['a', 'b'\]"):
+        tagged([one, other], ["c"])
 
 
 def test_a_sample_of_nothing_is_refused() -> None:

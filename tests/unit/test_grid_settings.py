@@ -43,13 +43,12 @@ def test_a_grid_is_read(tmp_path: Path) -> None:
     assert [cell.name for cell in grid.cells][:3] == ["nq.closed_book", "nq.bm25.k=1", "nq.bm25.k=3"]
     assert grid.settings.limits.max_calls == 7
     assert grid.settings.indexes["long"].chunk_tokens == 400
-    assert grid.indexes == ("default", "long")
+    assert grid.indexes == {"default": ("nq_open",), "long": ("nq_open",)}
 
 
 def test_an_index_that_no_cell_searches_is_not_made(tmp_path: Path) -> None:
-    assert load(tmp_path, GRID.replace('["closed_book", "bm25"]\nk = [1, 3]', '"closed_book"')).indexes == (
-        "long",
-    )
+    grid = load(tmp_path, GRID.replace('["closed_book", "bm25"]\nk = [1, 3]', '"closed_book"'))
+    assert set(grid.indexes) == {"long"}
 
 
 @pytest.mark.parametrize(
@@ -106,3 +105,75 @@ def test_the_baseline_is_what_it_promises() -> None:
     ]
     assert grid.sets["nq_open_100"] == SetSettings("nq_open", "open", 100, 1)
     assert grid.against == "nq_open_100.bm25.k=3"
+
+
+OWN = """
+name = "own"
+[sets.near]
+data = "nq_open"
+tags = ["type=yesno"]
+sample = 3
+skip = 3
+corpus = ["nq_open", "squad"]
+against = "near.hybrid.answers=false.k=7"
+[sets.user]
+data = "popqa"
+[[runs]]
+sets = ["near", "user"]
+method = "hybrid"
+answers = false
+k = 7
+[[runs]]
+sets = ["near", "user"]
+method = "closed_book"
+[[runs]]
+sets = "near"
+method = "bm25"
+retriever = { name = "lexical", index = "long" }
+[indexes.long]
+chunk_tokens = 400
+"""
+
+
+def test_a_set_of_its_own_corpus_is_searched_in_an_index_of_its_own(tmp_path: Path) -> None:
+    grid = load(tmp_path, OWN)
+    assert grid.has_corpus
+    assert grid.indexes == {
+        "nq_open-squad": ("nq_open", "squad"),
+        "default": (),
+        "long-nq_open-squad": ("nq_open", "squad"),
+    }
+    assert grid.settings.indexes["long-nq_open-squad"].chunk_tokens == 400
+    written = {cell.name: grid.written(cell) for cell in grid.cells}
+    assert written["near.hybrid.answers=false.k=7"] == {
+        "name": "hybrid",
+        "answers": False,
+        "k": 7,
+        "retriever": {"name": "hybrid", "index": "nq_open-squad"},
+    }
+    assert written["user.hybrid.answers=false.k=7"]["retriever"] == {"name": "hybrid", "index": "default"}
+    assert written["near.closed_book"] == {"name": "closed_book"}
+    assert grid.baseline("near") == "near.hybrid.answers=false.k=7"
+    assert not grid.baseline("user")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'corpus = ["nq_open", "squad"]',
+            'corpus = "squad"',
+            r"sets\.near\.corpus: 'squad' is not a table|list",
+        ),
+        ('tags = ["type=yesno"]', "tags = [3]", r"sets\.near: tags: \[3\] is not a list of texts"),
+        ("sample = 3\n", "", r"sets\.near: 'skip' is 3, of no sample"),
+        (
+            "near.hybrid.answers=false.k=7",
+            "user.hybrid.answers=false.k=7",
+            r"sets\.near\.against: the grid has",
+        ),
+    ],
+)
+def test_mistakes_of_a_set_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, OWN.replace(old, new))

@@ -56,7 +56,7 @@ def run_grid(
         folded = _index(grid, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
             with suppress(DataError, BackendError):  # what is missing is told in its turn
-                made.method_of(_written(cell))
+                made.method_of(grid.written(cell))
         task = _Task(grid, drawn, folded, made, runner, folder, wishes)
         try:
             tallies = sweep(chosen, task.run, on_error=_tell)
@@ -82,7 +82,13 @@ class _Drawn:
     @classmethod
     def of(cls, chosen: SetSettings) -> Self:
         folder = set_folder(chosen.data)
-        examples = folder.examples(split=chosen.split, sample=chosen.sample or None, seed=chosen.seed)
+        examples = folder.examples(
+            split=chosen.split,
+            tags=chosen.tags,
+            sample=chosen.sample or None,
+            seed=chosen.seed,
+            skip=chosen.skip,
+        )
         return cls(folder.questions, tuple(example.question for example in examples))
 
 
@@ -101,7 +107,7 @@ class _Task:
 
     def run(self, cell: Cell) -> Tally:
         """Bring `cell` to its end."""
-        began, written, drawn = time.monotonic(), _written(cell), self.drawn[cell.set]
+        began, written, drawn = time.monotonic(), self.grid.written(cell), self.drawn[cell.set]
         header = fingerprint(self.made.told(written), drawn.source)
         piece = segment(drawn.source, at_once=self.wishes.at_once, folded=self.folded)
         with ResultFile.open(_file(self.folder, cell), {**header, "set": self._told(cell.set)}) as kept:
@@ -122,7 +128,17 @@ class _Task:
 
     def _told(self, name: str) -> dict[str, Json]:
         chosen = self.grid.sets[name]
-        return {"name": name, "split": chosen.split, "sample": chosen.sample, "seed": chosen.seed}
+        told: dict[str, Json] = {
+            "name": name,
+            "split": chosen.split,
+            "sample": chosen.sample,
+            "seed": chosen.seed,
+        }
+        if chosen.tags:
+            told["tags"] = list(chosen.tags)
+        if chosen.skip:
+            told["skip"] = chosen.skip
+        return told
 
 
 def _chosen(grid: GridSettings, only: Sequence[str]) -> list[Cell]:
@@ -136,16 +152,16 @@ def _chosen(grid: GridSettings, only: Sequence[str]) -> list[Cell]:
 def _places(grid: GridSettings) -> Places:
     """A grid with a corpus has a home of its own for its indexes; replies and models are shared."""
     there = places()
-    return replace(there, home=there.home / "grids" / grid.name) if grid.corpus else there
+    return replace(there, home=there.home / "grids" / grid.name) if grid.has_corpus else there
 
 
 def _index(grid: GridSettings, made: Components) -> dict[str, Json]:
     """Bring the grid's indexes up to date with its corpus; what was folded, and into which document."""
     folded: dict[str, Json] = {}
-    if not grid.corpus:
+    if not grid.has_corpus:
         return folded
-    found = [document for name in grid.corpus for document in read(_corpus(name))]
-    for name in grid.indexes:
+    for name, corpus in grid.indexes.items():
+        found = [document for part in corpus for document in read(_corpus(part))]
         recipe = made.recipe(name)
         with progress(unit="documents") as step:
             report = build(made.make_index(name), found, recipe, missing="delete", progress=step)
@@ -190,10 +206,6 @@ def _is_whole(file: Path) -> bool:
         complain(f"left out of the page: {error}")
         return False
     return True
-
-
-def _written(cell: Cell) -> dict[str, object]:
-    return {"name": cell.method, **cell.settings}
 
 
 def _file(folder: Path, cell: Cell) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final, Self, cast, final
 
 from distinguo.config.build import find
 from distinguo.config.settings import INDEX_NAME, Settings, read_toml, toml
-from distinguo.config.signatures import Table, Within, call, known, nearest, table
+from distinguo.config.signatures import Table, Within, call, default_component, known, nearest, table
 from distinguo.errors import ConfigError
 from distinguo.running.grid import Cell, cells
 
@@ -28,12 +28,26 @@ class SetSettings:
         data: a folder with ``questions.jsonl``: a path, or a name under DISTINGUO_DATA.
         split: only those of this split; empty: all.
         sample: only so many of them, drawn by `seed`; 0: all.
+        tags: only those that have all of these, such as ``type=yesno``.
+        skip: as many as another set of this seed draws, to draw none of its questions.
+        corpus: the sets whose documents are searched for it; none: those of the grid.
+        against: the cell that the others of this set are compared with; empty: that of the grid.
     """
 
     data: str
     split: str = ""
     sample: Annotated[int, Within(0)] = 0
     seed: int = 0
+    tags: list[str] = field(default_factory=list[str])
+    skip: Annotated[int, Within(0)] = 0
+    corpus: list[str] = field(default_factory=list[str])
+    against: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("tags", "corpus"):
+            _texts(getattr(self, name), name)
+        if self.skip and not self.sample:
+            raise ConfigError(f"'skip' is {self.skip}, of no sample; expected a 'sample' beside it")
 
 
 @final
@@ -58,10 +72,38 @@ class GridSettings:
     against: str = ""
 
     @property
-    def indexes(self) -> tuple[str, ...]:
-        """The indexes that its cells search."""
-        found = (_index_of(cell) for cell in self.cells if "retriever" in _settings_of(cell.method))
-        return tuple(dict.fromkeys(found))
+    def has_corpus(self) -> bool:
+        """Whether it makes its own indexes; if not, its cells search the user's."""
+        return bool(self.corpus) or any(chosen.corpus for chosen in self.sets.values())
+
+    @property
+    def indexes(self) -> Mapping[str, tuple[str, ...]]:
+        """The indexes that its cells search, and the sets whose documents they hold."""
+        return {
+            self._index(cell): self._corpus(cell)
+            for cell in self.cells
+            if "retriever" in _parameters(cell.method)
+        }
+
+    def written(self, cell: Cell) -> Table:
+        """The method of `cell` as a configuration writes it; it searches the corpus of its set."""
+        if "retriever" not in _parameters(cell.method):
+            return {"name": cell.method, **cell.settings}
+        retriever = {**_retriever(cell), "index": self._index(cell)}
+        return {"name": cell.method, **cell.settings, "retriever": retriever}
+
+    def baseline(self, name: str) -> str:
+        """The cell that the others of the set `name` are compared with; empty: none."""
+        return self.sets[name].against or next(
+            (cell.name for cell in self.cells if cell.set == name and cell.name == self.against), ""
+        )
+
+    def _index(self, cell: Cell) -> str:
+        usual, own = str(_retriever(cell).get("index", "default")), self.sets[cell.set].corpus
+        return "-".join([*([] if usual == "default" else [usual]), *own]) if own else usual
+
+    def _corpus(self, cell: Cell) -> tuple[str, ...]:
+        return tuple(self.sets[cell.set].corpus) or self.corpus
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -79,27 +121,48 @@ class GridSettings:
             for name, value in table(written.get("sets"), path="sets").items()
             for path in [f"sets.{name}"]
         }
-        found = cells(_runs(written.get("runs")), _settings_of)
+        found = cells(_runs(written.get("runs")), _accepted)
         for cell in found:
             if cell.set not in sets:
                 raise ConfigError(f"runs: there is no set {cell.set!r}; {nearest(cell.set, sets)}")
-        return cls(
+        names = [cell.name for cell in found]
+        grid = cls(
             _name(written.get("name")),
-            _corpus(written.get("corpus", [])),
+            _texts(written.get("corpus", []), "corpus"),
             sets,
             found,
             Settings.of(usual, source=source),
-            _against(written.get("against", ""), [cell.name for cell in found]),
+            _against(written.get("against", ""), names, path="against"),
         )
+        for name, chosen in sets.items():
+            _against(
+                chosen.against, [n for n in names if n.startswith(f"{name}.")], path=f"sets.{name}.against"
+            )
+        return replace(grid, settings=grid._with_own_indexes())
+
+    def _with_own_indexes(self) -> Settings:
+        """Its settings, with an index for every corpus: made as the one that the cell would search else."""
+        indexes = dict(self.settings.indexes)
+        for cell in self.cells:
+            usual = str(_retriever(cell).get("index", "default"))
+            if usual in indexes:  # if not, the cell's own fault is told when it is made
+                indexes.setdefault(self._index(cell), indexes[usual])
+        return replace(self.settings, indexes=indexes)
 
 
-def _settings_of(method: str) -> Collection[str]:
+def _accepted(method: str) -> Collection[str]:
+    return {*_parameters(method), "answers"}
+
+
+def _parameters(method: str) -> Collection[str]:
     return inspect.signature(find("method", method, path="runs.method")).parameters
 
 
-def _index_of(cell: Cell) -> str:
-    retriever = cell.settings.get("retriever")
-    return str(cast("Table", retriever).get("index", "default")) if isinstance(retriever, dict) else "default"
+def _retriever(cell: Cell) -> Table:
+    """The retriever of `cell` as a table: that of its settings, or its method's own."""
+    factory = find("method", cell.method, path="runs.method")
+    spec = cell.settings.get("retriever", default_component(factory, "retriever"))
+    return {"name": spec} if isinstance(spec, str) else cast("Table", spec or {"name": "hybrid"})
 
 
 def _name(value: object) -> str:
@@ -111,17 +174,17 @@ def _name(value: object) -> str:
     return value
 
 
-def _corpus(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in cast("list[object]", value)):
-        raise ConfigError(f"corpus: {value!r} is not a list of sets")
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in cast("list[object]", value)):
+        raise ConfigError(f"{name}: {value!r} is not a list of texts")
     return tuple(cast("list[str]", value))
 
 
-def _against(value: object, names: Collection[str]) -> str:
+def _against(value: object, names: Collection[str], *, path: str) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"against: {value!r} is not the name of a cell")
+        raise ConfigError(f"{path}: {value!r} is not the name of a cell")
     if value and value not in names:
-        raise ConfigError(f"against: the grid has no cell {value!r}; {nearest(value, names)}")
+        raise ConfigError(f"{path}: the grid has no cell {value!r}; {nearest(value, names)}")
     return value
 
 

@@ -113,6 +113,11 @@ def hints_of(factory: Callable[..., object]) -> dict[str, Any]:
     return get_type_hints(target, include_extras=True)
 
 
+def default_component(factory: Callable[..., object], name: str) -> object:
+    """The component that `factory` takes as `name` where nothing is written; None: whatever is usual."""
+    return _default_component(hints_of(factory).get(name))
+
+
 def known(written: Iterable[str], expected: Iterable[str], *, path: str) -> None:
     """Refuse the first name of `written` that is not among `expected`, and offer the nearest."""
     names = tuple(expected)

@@ -43,13 +43,19 @@ class Folder:
         return _existing(self.path / "qrels.tsv")
 
     def examples(
-        self, *, split: str = "", sample: int | None = None, seed: int = 0, skip: int = 0
+        self,
+        *,
+        split: str = "",
+        tags: Collection[str] = (),
+        sample: int | None = None,
+        seed: int = 0,
+        skip: int = 0,
     ) -> tuple[Example, ...]:
-        """Its questions, or a sample of them; see `sampled`.
+        """Its questions that have all `tags`, or a sample of them; see `sampled`.
 
-        Raises `DataError`, also for gold that the corpus lacks.
+        Raises `DataError`, also for gold that the corpus lacks, and for tags that no question has.
         """
-        found = read_questions(self.questions, split=split)
+        found = tagged(read_questions(self.questions, split=split), tags)
         if self.corpus is not None:
             lost = dangling(found, document_ids(self.corpus))
             if lost:
@@ -70,6 +76,15 @@ def find_folder(name: str, root: Path | None = None) -> Folder:
     hint = f"; did you mean {likely[0]!r}?" if likely else f"; there are {there!r}" if there else ""
     looked = f" or under {str(root)!r}" if root else ""
     raise ConfigError(f"no set {name!r}: no folder with a 'questions.jsonl' at that path{looked}{hint}")
+
+
+def tagged(examples: Sequence[Example], tags: Collection[str]) -> tuple[Example, ...]:
+    """Those of `examples` that have all `tags`. Raises `DataError` if there is none."""
+    found = tuple(example for example in examples if set(tags) <= set(example.tags))
+    if not found:
+        there = sorted({tag for example in examples for tag in example.tags})
+        raise DataError(f"no question has the tags {sorted(tags)!r}; there are {there!r}")
+    return found
 
 
 def sampled(examples: Sequence[Example], size: int, *, seed: int = 0, skip: int = 0) -> tuple[Example, ...]:

@@ -124,6 +124,8 @@ def _no_setting(name: str, accepted: Mapping[str, Collection[str]]) -> str:
 
 def _shown(value: Setting) -> str:
     """`value` in a name: a component by its own name, with a mark of its other settings."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if not isinstance(value, dict):
         return str(value)
     table = cast("dict[str, Setting]", value)
