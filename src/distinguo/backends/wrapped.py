@@ -155,7 +155,24 @@ def wrap_retriever(retriever: Retriever, *, name: str, patience: Patience = PATI
 
 
 def _hits(hits: tuple[Hit, ...]) -> dict[str, Json]:
-    return {"hits": [{"passage": hit.passage.id, "rank": hit.rank, **_score(hit.score)} for hit in hits]}
+    return {"hits": [_hit(hit) for hit in hits]}
+
+
+def _hit(hit: Hit) -> dict[str, Json]:
+    """Where the passage stands, without its text, and its scores; `parts`: one for each probe, or none."""
+    passage = hit.passage
+    return {
+        "passage": passage.id,
+        "title": passage.title,
+        "source": passage.source,
+        "heading": passage.heading,
+        "page": passage.page,
+        "start": passage.start,
+        "end": passage.end,
+        "rank": hit.rank,
+        **_score(hit.score),
+        "parts": [part.value for part in hit.parts],
+    }
 
 
 def _score(score: Score) -> dict[str, Json]:
