@@ -34,15 +34,25 @@ def test_other_questions_are_another_run(questions: Path) -> None:
     assert {name for name in before if before[name] != after[name]} == {"questions"}
 
 
-def test_other_prompts_are_another_run(
-    questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_words_of_a_method_are_those_of_all_its_stages(
+    questions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = fingerprint(METHOD, questions)
-    (tmp_path / "prompts").mkdir()
-    (tmp_path / "prompts" / "answering.py").write_text("# other words", encoding="utf-8")
-    monkeypatch.setattr(module, "files", lambda _: tmp_path / "prompts")
-    after = fingerprint(METHOD, questions)
-    assert {name for name in before if before[name] != after[name]} == {"prompts"}
+    def told(changed: str) -> tuple[object, object]:
+        source = module._source
+        monkeypatch.setattr(
+            module, "_source", lambda name: source(name) + (b"# new" if name.endswith(changed) else b"")
+        )
+        made = tuple(fingerprint({"name": name}, questions)["prompts"] for name in ("bm25", "chr"))
+        monkeypatch.undo()
+        return made
+
+    bm25, chr_ = told(".none")
+    answering = told(".prompts.answering")
+    assert answering[0] != bm25
+    assert answering[1] != chr_
+    assert told(".prompts.hypothesising")[0] == bm25, "it puts no hypotheses to a model"
+    assert told(".prompts.hypothesising")[1] != chr_
+    assert told(".prompts.repair")[0] != bm25, "reached through a stage of a stage"
 
 
 def test_a_questions_file_that_is_gone_is_named(tmp_path: Path) -> None:

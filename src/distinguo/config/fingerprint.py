@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -10,10 +11,16 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
+from distinguo.config.build import find
 from distinguo.errors import DataError
 from distinguo.records import GREEDY
 from distinguo.trace import Json
+
+_PROMPTS: Final = "distinguo.prompts."
+_WORDED: Final = ("distinguo.methods.", "distinguo.stages.", _PROMPTS)
+"""The floors on which words are put to models."""
 
 
 def fingerprint(method: Mapping[str, Json], questions: Path) -> dict[str, Json]:
@@ -28,7 +35,7 @@ def fingerprint(method: Mapping[str, Json], questions: Path) -> dict[str, Json]:
     return {
         "version": version("distinguo"),
         "method": dict(method),
-        "prompts": _prompts(),
+        "prompts": _prompts(find("method", str(method["name"]), path="method.name").__module__),
         "questions": asked,
         "seed": GREEDY.seed,
     }
@@ -45,13 +52,33 @@ def segment(questions: Path, **more: Json) -> dict[str, Json]:
     }
 
 
-def _prompts() -> str:
-    """What tells the words put to models from those of every other version."""
-    modules = [file for file in files("distinguo.prompts").iterdir() if file.name.endswith(".py")]
-    whole = sha256()
-    for module in sorted(modules, key=lambda file: file.name):
-        whole.update(module.read_bytes())
+def _prompts(module: str) -> str:
+    """What tells the words that the method in `module` puts to models from those of every other version.
+
+    They stand in the modules of `distinguo.prompts` that it imports, itself or through its stages.
+    """
+    whole, seen, ahead = sha256(), set[str](), [module]
+    while ahead:
+        name = ahead.pop()
+        if name in seen or not name.startswith(_WORDED):
+            continue
+        seen.add(name)
+        ahead += _imported(name)
+    for name in sorted(seen):
+        if name.startswith(_PROMPTS):
+            whole.update(_source(name))
     return whole.hexdigest()
+
+
+def _imported(module: str) -> list[str]:
+    """The modules that `module` imports from, wherever in it."""
+    nodes = ast.walk(ast.parse(_source(module)))
+    return [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+
+
+def _source(module: str) -> bytes:
+    package, _, name = module.rpartition(".")
+    return (files(package) / f"{name}.py").read_bytes()
 
 
 def _commit() -> str:
