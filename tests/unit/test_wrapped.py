@@ -173,11 +173,16 @@ async def test_the_same_messages_under_another_name_are_the_same_call(cache):
 
 
 async def test_the_trace_says_what_was_sought_and_found(trace):
-    retriever = wrap_retriever(ListRetriever([Passage("p1", "x"), Passage("p2", "y")]), name="hybrid")
+    passages = [Passage(id, "x", source="a.md", start=3, end=4, heading="Gates") for id in ("p1", "p2")]
+    retriever = wrap_retriever(ListRetriever(passages), name="hybrid")
     query = Query((Probe("Who?"), Probe("Bob", -0.5, "negative")), (Condition("year", "in", (2020, 2021)),))
     hits = await retriever.search(query, 5)
     assert [hit.passage.id for hit in hits] == ["p1", "p2"]
     (event,) = trace.events
+    found = {
+        **{"title": "", "source": "a.md", "heading": "Gates", "page": 0, "start": 3, "end": 4},
+        **{"scale": "similarity", "by": "list", "parts": []},
+    }
     assert (event.kind, event.name) == ("call", "hybrid")
     assert event.fields == {
         "port": "retriever",
@@ -188,8 +193,8 @@ async def test_the_trace_says_what_was_sought_and_found(trace):
         ],
         "where": [{"field": "year", "comparison": "in", "value": [2020, 2021]}],
         "hits": [
-            {"passage": "p1", "rank": 1, "score": 1.0, "scale": "similarity", "by": "list"},
-            {"passage": "p2", "rank": 2, "score": 0.5, "scale": "similarity", "by": "list"},
+            found | {"passage": "p1", "rank": 1, "score": 1.0},
+            found | {"passage": "p2", "rank": 2, "score": 0.5},
         ],
     }
 
