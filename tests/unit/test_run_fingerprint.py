@@ -37,12 +37,12 @@ def test_other_questions_are_another_run(questions: Path) -> None:
 def test_the_words_of_a_method_are_those_of_all_its_stages(
     questions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(changed: str) -> tuple[object, object]:
+    def told(changed: str, **more: bool) -> tuple[object, object]:
         source = module._source
         monkeypatch.setattr(
             module, "_source", lambda name: source(name) + (b"# new" if name.endswith(changed) else b"")
         )
-        made = tuple(fingerprint({"name": name}, questions)["prompts"] for name in ("bm25", "chr"))
+        made = tuple(fingerprint({"name": name, **more}, questions)["prompts"] for name in ("bm25", "chr"))
         monkeypatch.undo()
         return made
 
@@ -52,6 +52,7 @@ def test_the_words_of_a_method_are_those_of_all_its_stages(
     assert answering[1] != chr_
     assert told(".prompts.hypothesising")[0] == bm25, "it puts no hypotheses to a model"
     assert told(".prompts.hypothesising")[1] != chr_
+    assert told(".prompts.answering", answers=False) == told(".none", answers=False), "it never reads"
     assert told(".prompts.repair")[0] != bm25, "reached through a stage of a stage"
 
 

@@ -21,6 +21,7 @@ from distinguo.trace import Json
 _PROMPTS: Final = "distinguo.prompts."
 _WORDED: Final = ("distinguo.methods.", "distinguo.stages.", _PROMPTS)
 """The floors on which words are put to models."""
+_READING: Final = "distinguo.stages.read"
 
 
 def fingerprint(method: Mapping[str, Json], questions: Path) -> dict[str, Json]:
@@ -35,7 +36,7 @@ def fingerprint(method: Mapping[str, Json], questions: Path) -> dict[str, Json]:
     return {
         "version": version("distinguo"),
         "method": dict(method),
-        "prompts": _prompts(find("method", str(method["name"]), path="method.name").__module__),
+        "prompts": _prompts(method),
         "questions": asked,
         "seed": GREEDY.seed,
     }
@@ -52,12 +53,14 @@ def segment(questions: Path, **more: Json) -> dict[str, Json]:
     }
 
 
-def _prompts(module: str) -> str:
-    """What tells the words that the method in `module` puts to models from those of every other version.
+def _prompts(method: Mapping[str, Json]) -> str:
+    """What tells the words that `method` puts to models from those of every other version.
 
-    They stand in the modules of `distinguo.prompts` that it imports, itself or through its stages.
+    They stand in the modules of `distinguo.prompts` that it imports, itself or through its stages. One that
+    does not answer never reads.
     """
-    whole, seen, ahead = sha256(), set[str](), [module]
+    whole, ahead = sha256(), [find("method", str(method["name"]), path="method.name").__module__]
+    seen = set[str]() if method.get("answers", True) else {_READING}
     while ahead:
         name = ahead.pop()
         if name in seen or not name.startswith(_WORDED):
