@@ -173,16 +173,14 @@ async def test_the_same_messages_under_another_name_are_the_same_call(cache):
 
 
 async def test_the_trace_says_what_was_sought_and_found(trace):
-    passages = [Passage(id, "x", source="a.md", start=3, end=4, heading="Gates") for id in ("p1", "p2")]
+    passages = [Passage(name, "x", source="a.md", start=3, end=4, heading="Gates") for name in ("p1", "p2")]
     retriever = wrap_retriever(ListRetriever(passages), name="hybrid")
     query = Query((Probe("Who?"), Probe("Bob", -0.5, "negative")), (Condition("year", "in", (2020, 2021)),))
     hits = await retriever.search(query, 5)
     assert [hit.passage.id for hit in hits] == ["p1", "p2"]
     (event,) = trace.events
-    found = {
-        **{"title": "", "source": "a.md", "heading": "Gates", "page": 0, "start": 3, "end": 4},
-        **{"scale": "similarity", "by": "list", "parts": []},
-    }
+    where = {"title": "", "source": "a.md", "heading": "Gates", "page": 0, "start": 3, "end": 4}
+    found = where | {"scale": "similarity", "by": "list", "parts": []}
     assert (event.kind, event.name) == ("call", "hybrid")
     assert event.fields == {
         "port": "retriever",
