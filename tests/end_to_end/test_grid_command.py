@@ -276,7 +276,7 @@ def test_the_page_compares_with_the_cell_that_the_grid_names(server: Server) -> 
     assert [cell for cell in CELLS if f"| {cell} " in compared] == [
         cell for cell in CELLS if cell != "all.bm25.k=1"
     ]
-    assert "--against all.bm25.k=1" in page
+    assert "distinguo grid grid.toml --out out --page page.md" in page
 
 
 def test_a_page_without_results_of_the_cell_that_the_grid_names_compares_nothing(server: Server) -> None:

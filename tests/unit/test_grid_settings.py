@@ -43,12 +43,12 @@ def test_a_grid_is_read(tmp_path: Path) -> None:
     assert [cell.name for cell in grid.cells][:3] == ["nq.closed_book", "nq.bm25.k=1", "nq.bm25.k=3"]
     assert grid.settings.limits.max_calls == 7
     assert grid.settings.indexes["long"].chunk_tokens == 400
-    assert grid.indexes == {"default": ("nq_open",), "long": ("nq_open",)}
+    assert grid.indexes(grid.cells) == {"default": ("nq_open",), "long": ("nq_open",)}
 
 
 def test_an_index_that_no_cell_searches_is_not_made(tmp_path: Path) -> None:
     grid = load(tmp_path, GRID.replace('["closed_book", "bm25"]\nk = [1, 3]', '"closed_book"'))
-    assert set(grid.indexes) == {"long"}
+    assert set(grid.indexes(grid.cells)) == {"long"}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ chunk_tokens = 400
 def test_a_set_of_its_own_corpus_is_searched_in_an_index_of_its_own(tmp_path: Path) -> None:
     grid = load(tmp_path, OWN)
     assert grid.has_corpus
-    assert grid.indexes == {
+    assert grid.indexes(grid.cells) == {
         "nq_open-squad": ("nq_open", "squad"),
         "default": (),
         "long-nq_open-squad": ("nq_open", "squad"),

@@ -12,10 +12,11 @@ from distinguo.results.file import Results
 from distinguo.results.rows import Row, Weighed
 from distinguo.scoring.judging import Gold, Run, Verdict, against, check_questions, gather, judge, some
 from distinguo.scoring.outcomes import ENDINGS
-from distinguo.scoring.page import Report, remarks, tables
+from distinguo.scoring.page import Report, page, remarks, tables
 from distinguo.scoring.retrieval import gold_grades
 from distinguo.scoring.significance import Comparison
 from distinguo.scoring.value import Undefined
+from distinguo.trace import Json
 
 
 def asked(id_: str, *gold: str, documents: tuple[str, ...] = (), tags: tuple[str, ...] = ()) -> Example:
@@ -191,7 +192,7 @@ def test_what_an_unreadable_reply_stood_on_is_not_known_and_that_is_told() -> No
 
 def test_runs_with_no_metric_in_common_are_not_compared() -> None:
     (one, other) = (judged(run(answered("q", "Ann"), name=name), asked("q", "Ann")) for name in "ab")
-    report = Report("T", "", "EM", ignore_self=False, verdicts=(one,), baseline=one)
+    report = Report("T", "EM", ignore_self=False, verdicts=(one,), baseline=one)
     assert "## Against" not in tables(report)
     assert "## Against a" in tables(replace(report, verdicts=(one, other)))
 
@@ -276,7 +277,7 @@ def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> No
     closed = judged(run(answered("q", "x"), Row("r", "failed"), name="closed"), *examples, metrics=("EM",))
     other = judged(run(answered("q", "x"), name="other"), *examples, metrics=("EM",))
     shown = tables(
-        Report("Results", "", "EM", ignore_self=False, verdicts=(closed, search, other), baseline=closed)
+        Report("Results", "EM", ignore_self=False, verdicts=(closed, search, other), baseline=closed)
     )
     answers, found = shown.index("## Answers"), shown.index("## Retrieval")
     assert "search" in shown[:answers]
@@ -286,3 +287,31 @@ def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> No
     assert "the runs have no question in common that has a value in both" in shown
     assert remarks(closed)[0] == "partial: 1 of 2 questions failed"
     assert "`EM`: undefined for 1 of 2: the gold answers have nothing to compare" in remarks(closed)
+
+
+def test_a_page_of_several_sets_has_a_section_for_each() -> None:
+    verdict = judged(run(answered("q", "x", "text", "d")), asked("q", "x", documents=("d",)))
+    one = Report("near", "EM", ignore_self=False, verdicts=(verdict,), baseline=verdict)
+    shown = page("Title", "make it", [one, replace(one, title="far")])
+    heads = [line for line in shown.splitlines() if line.startswith("#")]
+    assert heads[:3] == ["# Title", "## near", "### Outcomes"]
+    assert heads.index("## far") > heads.index("### Cost")
+    assert heads[-1] == "## Runs"
+    assert "\nmake it\n" in shown
+
+
+def test_decisions_and_roles_are_shown_for_the_runs_that_have_them() -> None:
+    rows = [replace(answered(name, "x"), notes=("mimic dropped",) if name == "q" else ()) for name in "qr"]
+    method: dict[str, Json] = {"name": "rankrag", "llm": "small", "writer": "large"}
+    verdict = judged(run(*rows), asked("q", "x"), asked("r", "x"))
+    plain = replace(verdict.run, name="plain", rows={}, header={"method": {"name": "hybrid", "llm": "small"}})
+    searching = replace(verdict.run, name="searching", header={"method": {**method, "answers": False}})
+    marked = replace(verdict.run, name="marked", header={"method": method})
+    verdicts = tuple(replace(verdict, run=one) for one in (plain, marked, searching))
+    shown = tables(Report("T", "EM", ignore_self=False, verdicts=verdicts))
+    assert re.search(r"\| marked † +\| mimic dropped +\| 1 of 2 +\|", shown)
+    roles = shown.partition("## Models")[2]
+    assert re.search(r"\| plain +\| small +\| – +\|", roles)
+    assert re.search(r"\| marked † +\| small +\| large +\|", roles)
+    assert re.search(r"\| searching † +\| – +\| large +\|", roles)
+    assert "† Its authors trained a model" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -53,7 +54,7 @@ def run_grid(
     chosen = _chosen(grid, only)
     drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
     with opened(grid.settings, _places(grid), max_tokens=max_tokens) as (made, runner):
-        folded = _index(grid, made)
+        folded = _index(grid, chosen, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
             with suppress(DataError, BackendError):  # what is missing is told in its turn
                 made.method_of(grid.written(cell))
@@ -64,7 +65,7 @@ def run_grid(
             err().print(f"interrupted; what has ended is in {str(folder)!r}: {AGAIN}")
             raise
     if page is not None:
-        _write_page(grid, folder, page)
+        _write_page(grid, file, folder, page)
     left = [cell.name for cell in chosen if cell.name not in tallies or tallies[cell.name].left]
     if left:
         complain(f"{len(left)} of {len(chosen)} cells are not at their end ({', '.join(left)}); {AGAIN}")
@@ -99,7 +100,7 @@ class _Task:
 
     grid: GridSettings
     drawn: Mapping[str, _Drawn]
-    folded: dict[str, Json]
+    folded: Mapping[str, dict[str, Json]]
     made: Components
     runner: asyncio.Runner
     folder: Path
@@ -109,7 +110,8 @@ class _Task:
         """Bring `cell` to its end."""
         began, written, drawn = time.monotonic(), self.grid.written(cell), self.drawn[cell.set]
         header = fingerprint(self.made.told(written), drawn.source)
-        piece = segment(drawn.source, at_once=self.wishes.at_once, folded=self.folded)
+        folded = self.folded.get(self.grid.index(cell), {})
+        piece = segment(drawn.source, at_once=self.wishes.at_once, folded=folded)
         with ResultFile.open(_file(self.folder, cell), {**header, "set": self._told(cell.set)}) as kept:
             tally = bring_to_end(
                 self.made,
@@ -155,17 +157,17 @@ def _places(grid: GridSettings) -> Places:
     return replace(there, home=there.home / "grids" / grid.name) if grid.has_corpus else there
 
 
-def _index(grid: GridSettings, made: Components) -> dict[str, Json]:
-    """Bring the grid's indexes up to date with its corpus; what was folded, and into which document."""
-    folded: dict[str, Json] = {}
+def _index(grid: GridSettings, chosen: Sequence[Cell], made: Components) -> dict[str, dict[str, Json]]:
+    """Bring the indexes of the `chosen` cells up to date; what was folded in each, and into which."""
+    folded: dict[str, dict[str, Json]] = {}
     if not grid.has_corpus:
         return folded
-    for name, corpus in grid.indexes.items():
+    for name, corpus in grid.indexes(chosen).items():
         found = [document for part in corpus for document in read(_corpus(part))]
         recipe = made.recipe(name)
         with progress(unit="documents") as step:
             report = build(made.make_index(name), found, recipe, missing="delete", progress=step)
-        folded |= {document.id: document.same_as for document in report.folded}
+        folded[name] = {document.id: document.same_as for document in report.folded}
         for skipped in report.skipped:
             err().print(styled(("skipped", "yellow"), f" {skipped.source}: {skipped.reason}"))
         done = f"{report.documents:,} documents, {len(report.folded):,} folded, {report.seconds:,.1f} s"
@@ -180,22 +182,30 @@ def _corpus(name: str) -> Path:
     return folder.corpus
 
 
-def _write_page(grid: GridSettings, folder: Path, page: Path) -> None:
-    """Score the result files that are there and whole: one page, or one for each of several questions files.
+def _write_page(grid: GridSettings, file: Path, folder: Path, page: Path) -> None:
+    """Score the result files that are there and whole, on one page with a section for each set.
 
-    Runs are compared with the cell that the grid names on the page that has it.
+    Runs are compared with the cell that the grid names for their set.
     """
     from distinguo.cli.scoring import Wishes as Shown
-    from distinguo.cli.scoring import score
+    from distinguo.cli.scoring import judged, write_page
 
-    by_data: dict[str, list[Path]] = {}
+    by_set: dict[str, list[Path]] = {}
     for cell in grid.cells:
-        if (file := _file(folder, cell)).exists() and _is_whole(file):
-            by_data.setdefault(grid.sets[cell.set].data, []).append(file)
-    for data, files in by_data.items():
-        path = page if len(by_data) == 1 else page.with_stem(f"{page.stem}-{Path(data).name}")
-        against = grid.against if any(file.stem == grid.against for file in files) else ""
-        score(files, data, Shown(title=grid.name.capitalize(), page=path, against=against))
+        if (rows := _file(folder, cell)).exists() and _is_whole(rows):
+            by_set.setdefault(cell.set, []).append(rows)
+    reports = [
+        judged(files, grid.sets[name].data, Shown(title=name, against=_against(grid.baseline(name), files)))
+        for name, files in by_set.items()
+    ]
+    words = ["distinguo", "grid", str(file), "--out", str(folder), "--page", str(page)]
+    if reports:
+        write_page(page, shlex.join(words), reports, title=grid.name.capitalize())
+
+
+def _against(name: str, files: Sequence[Path]) -> str:
+    """`name`, if one of `files` is of this cell."""
+    return name if any(file.stem == name for file in files) else ""
 
 
 def _is_whole(file: Path) -> bool:

@@ -12,7 +12,7 @@ from typing import Final, cast, final
 
 from distinguo.cli.console import err, out, print_json, styled
 from distinguo.cli.running import questions_file
-from distinguo.datasets.folder import Folder, dangling, document_ids, sampled
+from distinguo.datasets.folder import Folder, dangling, document_ids, sampled, tagged
 from distinguo.datasets.qrels import read_qrels
 from distinguo.datasets.questions import read_questions
 from distinguo.errors import ConfigError, DataError
@@ -59,24 +59,40 @@ class Wishes:
 
 def score(runs: Sequence[Path], gold: str, wishes: Wishes) -> None:
     """Hold result files against a questions file, and print or write what came out."""
+    report = judged(runs, gold, wishes)
+    partial = [verdict.run.name for verdict in report.verdicts if verdict.is_partial]
+    if wishes.is_strict and partial:
+        raise DataError(f"questions failed or have no row in {partial!r}, and --strict was asked for")
+    if wishes.as_json:
+        print_json(_json(report))
+    elif wishes.page:
+        write_page(wishes.page, _command(runs, gold, wishes), [report])
+    else:
+        out().print(styled(tables(report)), soft_wrap=True)
+
+
+def judged(runs: Sequence[Path], gold: str, wishes: Wishes) -> Report:
+    """The result files `runs`, held against a questions file."""
     _check(wishes)
     file = questions_file(gold)
-    examples = read_questions(file)
-    verdicts = _verdicts(runs, examples, file, wishes)
-    if wishes.is_strict and (partial := [verdict.run.name for verdict in verdicts if verdict.is_partial]):
-        raise DataError(f"questions failed or have no row in {partial!r}, and --strict was asked for")
-    report = Report(
-        title=wishes.title,
-        command=_command(runs, gold, wishes),
-        right_by=wishes.right_by,
-        ignore_self=wishes.ignore_self,
-        verdicts=verdicts,
-        baseline=_baseline(wishes.against, verdicts),
-        seed=SEED,
-    )
-    if wishes.page:
-        _write(wishes.page, page(report))
-    _show(report, wishes)
+    verdicts = _verdicts(runs, read_questions(file), file, wishes)
+    baseline = _baseline(wishes.against, verdicts)
+    return Report(wishes.title, wishes.right_by, wishes.ignore_self, verdicts, baseline, SEED)
+
+
+def write_page(path: Path, command: str, reports: Sequence[Report], *, title: str = "") -> None:
+    """Write `reports` as one page, made by `command`, and tell what its readers must know."""
+    text = page(title or reports[0].title, command, reports)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    for verdict in verdicts:
+        for remark in remarks(verdict):
+            err().print(styled((verdict.run.name, "yellow"), f": {remark}"))
+    out().print(styled(f"{path}: {len(verdicts)} runs"))
 
 
 def _verdicts(
@@ -105,27 +121,6 @@ def _notes(examples: Sequence[Example], file: Path) -> tuple[str, ...]:
     lost = dangling(examples, document_ids(corpus)) if corpus else ()
     told = some([id_ for _, id_ in lost])
     return (f"{len(lost)} gold documents are not in {str(corpus)!r}: {told}",) if lost else ()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DataError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
-def _show(report: Report, wishes: Wishes) -> None:
-    if wishes.as_json:
-        print_json(_json(report))
-        return
-    if wishes.page is None:
-        out().print(styled(tables(report)), soft_wrap=True)
-        return
-    for verdict in report.verdicts:
-        for remark in remarks(verdict):
-            err().print(styled((verdict.run.name, "yellow"), f": {remark}"))
-    out().print(styled(f"{wishes.page}: {len(report.verdicts)} runs"))
 
 
 def _check(wishes: Wishes) -> None:
@@ -158,9 +153,10 @@ def _asked(run: Run, file: Path, examples: Sequence[Example]) -> set[str]:
 def _drawn(run: Run, file: Path, examples: Sequence[Example]) -> Sequence[Example]:
     """The split and the sample that a run of a grid names."""
     match run.header.get("set"):
-        case {"split": str(split), "sample": int(sample), "seed": int(seed)}:
-            found = read_questions(file, split=split)
-            return sampled(found, sample, seed=seed) if sample else found
+        case {"split": str(split), "sample": int(sample), "seed": int(seed), **more}:
+            tags, skip = cast("list[str]", more.get("tags", [])), cast("int", more.get("skip", 0))
+            found = tagged(read_questions(file, split=split), tags)
+            return sampled(found, sample, seed=seed, skip=skip) if sample else found
         case _:
             return examples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final, Self, cast, final
@@ -76,20 +76,17 @@ class GridSettings:
         """Whether it makes its own indexes; if not, its cells search the user's."""
         return bool(self.corpus) or any(chosen.corpus for chosen in self.sets.values())
 
-    @property
-    def indexes(self) -> Mapping[str, tuple[str, ...]]:
-        """The indexes that its cells search, and the sets whose documents they hold."""
+    def indexes(self, cells: Iterable[Cell]) -> Mapping[str, tuple[str, ...]]:
+        """The indexes that `cells` search, and the sets whose documents they hold."""
         return {
-            self._index(cell): self._corpus(cell)
-            for cell in self.cells
-            if "retriever" in _parameters(cell.method)
+            self.index(cell): self._corpus(cell) for cell in cells if "retriever" in _parameters(cell.method)
         }
 
     def written(self, cell: Cell) -> Table:
         """The method of `cell` as a configuration writes it; it searches the corpus of its set."""
         if "retriever" not in _parameters(cell.method):
             return {"name": cell.method, **cell.settings}
-        retriever = {**_retriever(cell), "index": self._index(cell)}
+        retriever = {**_retriever(cell), "index": self.index(cell)}
         return {"name": cell.method, **cell.settings, "retriever": retriever}
 
     def baseline(self, name: str) -> str:
@@ -98,7 +95,8 @@ class GridSettings:
             (cell.name for cell in self.cells if cell.set == name and cell.name == self.against), ""
         )
 
-    def _index(self, cell: Cell) -> str:
+    def index(self, cell: Cell) -> str:
+        """The index that `cell` searches, if it searches."""
         usual, own = str(_retriever(cell).get("index", "default")), self.sets[cell.set].corpus
         return "-".join([*([] if usual == "default" else [usual]), *own]) if own else usual
 
@@ -146,7 +144,7 @@ class GridSettings:
         for cell in self.cells:
             usual = str(_retriever(cell).get("index", "default"))
             if usual in indexes:  # if not, the cell's own fault is told when it is made
-                indexes.setdefault(self._index(cell), indexes[usual])
+                indexes.setdefault(self.index(cell), indexes[usual])
         return replace(self.settings, indexes=indexes)
 
 

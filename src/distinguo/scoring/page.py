@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final, get_args
 
@@ -13,18 +15,24 @@ from distinguo.scoring.judging import Figure, Run, Verdict, against, some
 from distinguo.scoring.outcomes import Outcomes
 from distinguo.scoring.significance import Interval
 from distinguo.scoring.value import Mean, Undefined, Value
+from distinguo.trace import Json
 
 _LEAST_P: Final = 0.0001
+
+
+PROMPTED_ONLY: Final = frozenset({"rankrag"})
+"""Methods whose authors trained a model, where ours is only prompted: marked wherever they are compared."""
+
+_ROLES: Final = ("llm", "writer", "teacher")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What stands on a page.
+    """Runs on one set of questions.
 
     Attributes:
-        title: its heading.
-        command: the command that makes it.
+        title: what the questions are.
         right_by: the metric that told right from wrong answers.
         ignore_self: whether documents with the question's own id were left out of rankings.
         verdicts: one for each run.
@@ -33,7 +41,6 @@ class Report:
     """
 
     title: str
-    command: str
     right_by: str
     ignore_self: bool
     verdicts: tuple[Verdict, ...]
@@ -41,16 +48,21 @@ class Report:
     seed: int = 0
 
 
-def page(report: Report) -> str:
-    """The page in Markdown. It holds no text of a question, an answer or a passage."""
+def page(title: str, command: str, reports: Sequence[Report]) -> str:
+    """The page under `title` that `command` makes, in Markdown; of several reports each has its section.
+
+    It holds no text of a question, an answer or a passage.
+    """
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    one = len(reports) == 1
     sections = [
-        f"# {report.title}",
-        f"Made from result files by\n\n```\n{report.command}\n```",
+        f"# {title}",
+        f"Made from result files by\n\n```\n{command}\n```",
         "Metrics are defined in `docs/metrics.md`. In brackets stand 95 % intervals: Wilson's for shares, "
         "else of a bootstrap over the questions.",
-        tables(report),
+        *(tables(report) if one else _section(report) for report in reports),
         "## Runs",
-        *map(_run, (verdict.run for verdict in report.verdicts)),
+        *map(_run, (verdict.run for verdict in verdicts)),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -63,11 +75,18 @@ def tables(report: Report) -> str:
         _outcomes(report),
         *(_answers(report, answers) if answers else ()),
         *(_found(report, found) if found else ()),
-        _costs(report.verdicts),
         *(_comparisons(report, report.baseline) if report.baseline else ()),
+        *_decisions(report.verdicts),
+        _costs(report.verdicts),
+        *_models(report.verdicts),
         *_remarks(report.verdicts),
     ]
     return "\n\n".join(sections)
+
+
+def _section(report: Report) -> str:
+    """The tables of `report`, a level lower."""
+    return f"## {report.title}\n\n" + re.sub("^## ", "### ", tables(report), flags=re.MULTILINE)
 
 
 def _outcomes(report: Report) -> str:
@@ -145,6 +164,43 @@ def _figures(
     return _table(["run", "n", *(f"`{name}`" for name in names)], rows)
 
 
+def _decisions(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    """How many questions each decision was noted in: fallbacks, and what was dropped."""
+    rows = [
+        [_name(verdict), note, f"{count} of {len(verdict.run.rows)}"]
+        for verdict in verdicts
+        for note, count in Counter(
+            note for row in verdict.run.rows.values() for note in row.notes
+        ).most_common()
+    ]
+    if rows:
+        yield "## Decisions\n\nIn how many questions a method noted what it did.\n\n" + _table(
+            ["run", "decision", "questions"], rows
+        )
+
+
+def _models(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    """Which model played which role."""
+    played = [(_name(verdict), _roles(verdict)) for verdict in verdicts]
+    roles = [role for role in _ROLES if any(role in parts for _, parts in played)]
+    rows = [[name, *(parts.get(role, "–") for role in roles)] for name, parts in played if parts]
+    if rows:
+        yield "## Models\n\n*llm* answers, *writer* writes what is searched with, *teacher* the near " + (
+            "questions.\n\n" + _table(["run", *roles], rows)
+        )
+
+
+def _roles(verdict: Verdict) -> Mapping[str, str]:
+    method = _method(verdict)
+    reads = method.get("answers", True)
+    return {role: str(method[role]) for role in _ROLES if role in method and (reads or role != "llm")}
+
+
+def _method(verdict: Verdict) -> Mapping[str, Json]:
+    method = verdict.run.header.get("method")
+    return method if isinstance(method, dict) else {}
+
+
 def _costs(verdicts: Sequence[Verdict]) -> str:
     head = ["run", "calls", "from cache", "prompt tokens", "completion tokens", "cached tokens"]
     rows = [
@@ -204,6 +260,9 @@ def _comparisons(report: Report, baseline: Verdict) -> Iterable[str]:
 
 
 def _remarks(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    marked = any(_method(verdict).get("name") in PROMPTED_ONLY for verdict in verdicts)
+    if marked:
+        yield "† Its authors trained a model for it; ours is only prompted."
     lines = [f"- {verdict.run.name}: {remark}." for verdict in verdicts for remark in remarks(verdict)]
     if lines:
         yield "## Remarks\n\n" + "\n".join(lines)
@@ -236,7 +295,8 @@ def _names(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def _name(verdict: Verdict) -> str:
-    return f"{verdict.run.name} *partial*" if verdict.is_partial else verdict.run.name
+    mark = " †" if _method(verdict).get("name") in PROMPTED_ONLY else ""
+    return f"{verdict.run.name}{mark}" + (" *partial*" if verdict.is_partial else "")
 
 
 def _share(one: Outcomes) -> str:
