@@ -11,6 +11,7 @@ from typing import Final, Literal
 Kind = Literal["method", "retriever", "llm", "encoder", "engine"]
 
 METHODS: Final = {
+    "racot": "distinguo.methods.racot:Racot",
     "chr": "distinguo.methods.chr:Chr",
     "closed_book": "distinguo.methods.baselines.closed_book:ClosedBook",
     "retrieve": "distinguo.methods.baselines.retrieve:retrieve",

@@ -1,0 +1,110 @@
+"""Tell the question from a near one with another answer, before the search and after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, final
+
+from distinguo.errors import ConfigError
+from distinguo.protocols import LLM, Embedder, Retriever
+from distinguo.records import Evidence, Outcome, Probe, Query, Question
+from distinguo.stages.contrast import Band, Contrast, Form, contrast, enrich
+from distinguo.stages.read import read
+from distinguo.stages.search import search
+from distinguo.stages.weigh import Otherwise, Relevance, above, best_first, weigh
+from distinguo.trace import span
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Racot:
+    """Contrastive reasoning before retrieval (RaCoT, arXiv 2510.22710, Algorithm 1).
+
+    Attributes:
+        llm: M_RaCoT and M_gen: writes Q*, weighs passages, answers.
+        teacher: writes near questions.
+        embedder: tells how like two questions are (Eq. 2).
+        retriever: both searches, their first 20 each, fused and cut to `pool` (App. B).
+        candidates: near questions that are written; 0: none, and the question itself is searched with.
+        low, high: the band, as cosines, both ends in it.
+        form: what Q* is; see `distinguo.stages.contrast.enrich`.
+        question_weight: the question itself as a second probe beside Q*; the paper has none.
+        pool: K, passages that are weighed.
+        filters: whether they are weighed at all; if not, the first `k` are read.
+        uses_difference: whether Δ stands in what is asked of passages and of the answer.
+        threshold: τ; a passage stays whose probability is greater.
+        otherwise: what is read if none is: the best one, as the authors' code does, or none, which abstains.
+        reranks: whether those that stay are read in the order of their probabilities, not of the search.
+        k: passages that are read at most; the paper reads all that stay.
+    """
+
+    llm: LLM
+    teacher: LLM
+    embedder: Embedder
+    retriever: Annotated[Retriever, {"name": "hybrid", "depth": 20}]
+    candidates: int = 3
+    low: float = 0.80
+    high: float = 0.95
+    form: Form = "sketch"
+    question_weight: float = 0.0
+    pool: int = 20
+    filters: bool = True
+    uses_difference: bool = True
+    threshold: float = 0.7
+    otherwise: Otherwise = "best"
+    reranks: bool = False
+    k: int = 20
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("candidates", self.candidates, 0),
+            ("pool", self.pool, 1),
+            ("k", self.k, 1),
+        ):
+            if value < least:
+                raise ConfigError(f"{name!r} is {value!r}; expected {least} or more")
+        if self.low > self.high:
+            raise ConfigError(
+                f"the band is from 'low' {self.low!r} to 'high' {self.high!r}; expected low ≤ high"
+            )
+        if self.question_weight < 0:
+            raise ConfigError(f"'question_weight' is {self.question_weight!r}; expected 0 or more")
+
+    async def find(self, question: Question) -> tuple[Evidence, ...]:
+        """The passages that stay, at most `k`."""
+        return await self._kept(question, await self._contrast(question))
+
+    async def answer(self, question: Question) -> Outcome:
+        """Answer from them with Δ in mind (Eq. 7), or abstain."""
+        found = await self._contrast(question)
+        kept = await self._kept(question, found)
+        with span("read"):
+            return await read(self.llm, question, kept, difference=self._difference(found))
+
+    async def _contrast(self, question: Question) -> Contrast:
+        with span("contrast"):
+            band = Band(self.low, self.high)
+            return await contrast(
+                self.teacher, self.embedder, question.text, candidates=self.candidates, band=band
+            )
+
+    async def _kept(self, question: Question, found: Contrast) -> tuple[Evidence, ...]:
+        with span("sketch"):
+            sketch = await enrich(self.llm, question.text, found, form=self.form)
+        with span("search"):
+            probes = (Probe(sketch), *self._question(question, sketch))
+            pool = await search(self.retriever, Query(probes), self.pool if self.filters else self.k)
+        if not self.filters:
+            return pool
+        with span("weigh"):
+            scorer = Relevance(self.llm, self._difference(found))
+            weighed = await weigh(scorer, question.text, pool)
+            kept = above(weighed, self.threshold, otherwise=self.otherwise)
+        return (best_first(kept) if self.reranks else kept)[: self.k]
+
+    def _question(self, question: Question, sketch: str) -> tuple[Probe, ...]:
+        is_probe = self.question_weight and sketch != question.text
+        return (Probe(question.text, self.question_weight),) if is_probe else ()
+
+    def _difference(self, found: Contrast) -> str:
+        return found.difference if self.uses_difference else ""
