@@ -61,7 +61,7 @@ def test_ask_prints_the_answer_with_its_passage_and_keeps_a_trace(
     stored = json.loads(capsys.readouterr().out)
     assert stored["result"]["state"] == "answered"
     assert {event["name"] for event in stored["events"]} >= {"answer_from_passages", "hybrid", "embed"}
-    assert distinguo("show") == 0
+    assert distinguo("show", "--events") == 0
     shown = capsys.readouterr().out
     assert "call answer_from_passages" in shown
     assert "passage=gates.md#1" in shown

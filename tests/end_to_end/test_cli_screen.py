@@ -45,10 +45,13 @@ def test_answers_titles_and_passages_stand_as_they_are(
         assert exit_code("index", "corpus/more.jsonl") == 0
         capsys.readouterr()
         assert exit_code("ask", f"Which gate {NASTY}?", "--explain") == 0
-        printed = capsys.readouterr().out
+        explained = capsys.readouterr().out
+        assert exit_code("show", "--events") == 0
+        printed = explained + capsys.readouterr().out
         assert exit_code("ask", "Which gate?", "--json") == 0
         as_json = capsys.readouterr().out
-    assert printed.count(SHOWN) >= 3
+    assert explained.count(SHOWN) >= 2, "the question and the answer"
+    assert printed.count(SHOWN) >= 5
     assert not set(printed + as_json) & set("\x1b\x07\u202e")
     assert json.loads(as_json)["answer"] == NASTY
 

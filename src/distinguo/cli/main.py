@@ -132,7 +132,7 @@ def ask(
     method: Annotated[str | None, typer.Option("--method", "-m", help="One of `distinguo methods`.")] = None,
     config: ConfigOption = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what was asked, found and decided.")
+        bool, typer.Option("--explain", help="Show what was sought, found, dropped and spent.")
     ] = False,
     as_json: JsonOption = False,
     max_calls: Annotated[int | None, typer.Option("--max-calls", min=1, help="Model calls at most.")] = None,
@@ -254,12 +254,15 @@ def score(
 @app.command()
 def show(
     trace: Annotated[str, typer.Argument(help="A trace's id, the beginning of one, or 'last'.")] = "last",
+    events: Annotated[
+        bool, typer.Option("--events", help="Show every event instead: all prompts, replies and searches.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one stored trace: what was asked of the model, what was found, why it ended so."""
+    """Explain one stored trace: what was sought, found, dropped and spent, and why it ended so."""
     from distinguo.cli.asking import show_stored
 
-    show_stored(trace, as_json=as_json)
+    show_stored(trace, events=events, as_json=as_json)
 
 
 @app.command()

@@ -24,7 +24,8 @@ def show_result(console: Console, result: Row) -> None:
     match result["state"]:
         case "answered":
             console.print(styled((str(result["answer"]), "bold green")))
-            cited = [item for item in rows(result["evidence"]) if item["is_cited"]]
+            is_read = bool(result["answer"])  # else what was found is all there is to see
+            cited = [item for item in rows(result["evidence"]) if item["is_cited"] or not is_read]
             for number, item in enumerate(cited, start=1):
                 console.print(styled("\n", (f"[{number}]", "bold cyan"), (f" {place(item)}", "cyan")))
                 quote(console, str(item["text"]))
@@ -40,8 +41,8 @@ def show_result(console: Console, result: Row) -> None:
                 quote(console, clip(str(result["raw"])))
 
 
-def show_trace(console: Console, stored: Row) -> None:
-    """What was asked of the models, what was found, what was decided, in order."""
+def show_events(console: Console, stored: Row) -> None:
+    """All that the trace holds, in order: every prompt and reply, every search, every decision."""
     result = cast("Row", stored["result"])
     console.print(Rule(styled(f"trace {result['trace']}"), style="dim"))
     for event in rows(stored["events"]):
@@ -95,26 +96,27 @@ def clip(text: str) -> str:
     return text if len(text) <= WIDEST else f"{text[:WIDEST]}… ({len(text) - WIDEST} more characters)"
 
 
+def pairs(fields: Row) -> str:
+    """`fields` on one line, those without a value left out."""
+    return clip(
+        "  ".join(f"{name}={_short(value)}" for name, value in fields.items() if value not in (None, "", []))
+    )
+
+
 def _lines(fields: Row) -> list[str]:
     lines: list[str] = []
     for name, value in fields.items():
         match value:
             case list() if value and all(isinstance(item, dict) for item in value):
                 lines.append(f"{name}:")
-                lines.extend(f"  {_pairs(item)}" for item in rows(value))
+                lines.extend(f"  {pairs(item)}" for item in rows(value))
             case dict():
-                lines.append(f"{name}: {_pairs(value)}")
+                lines.append(f"{name}: {pairs(value)}")
             case None | "" | []:
                 continue
             case _:
                 lines.append(f"{name}: {clip(_short(value))}")
     return lines
-
-
-def _pairs(fields: Row) -> str:
-    return clip(
-        "  ".join(f"{name}={_short(value)}" for name, value in fields.items() if value not in (None, "", []))
-    )
 
 
 def _short(value: Json) -> str:

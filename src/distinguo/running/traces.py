@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import cast
 from distinguo.errors import DataError
 from distinguo.private import make_folder, write_whole
 from distinguo.records import Abstention, Answer, Evidence, Failure, Question, Result, Unreadable
-from distinguo.trace import Json, Trace
+from distinguo.trace import Event, Json, Trace
 
 FORMAT = 1
+"""What was added since (a hit's place and parts) is lacking in older traces; nothing has another meaning."""
 
 
 def new_trace(question: Question) -> Trace:
@@ -54,8 +56,21 @@ def as_stored(result: Result, trace: Trace) -> dict[str, Json]:
     return {
         "format": FORMAT,
         "result": result_as_json(result),
-        "events": [asdict(event) for event in trace.in_order()],
+        "events": [_as_json(event) for event in trace.in_order()],
     }
+
+
+def _as_json(event: Event) -> dict[str, Json]:
+    return {**asdict(event), "path": list(event.path)}
+
+
+def events_of(stored: Mapping[str, Json]) -> list[Event]:
+    """The events that `as_stored` wrote. Raises `DataError` where one is damaged."""
+    match stored.get("events"):
+        case list(events):
+            return [_event(value) for value in events]
+        case other:
+            raise DataError(f"its events are {other!r}; expected a list")
 
 
 def save(folder: Path, result: Result, trace: Trace) -> Path:
@@ -76,10 +91,10 @@ def save(folder: Path, result: Result, trace: Trace) -> Path:
 
 def load(folder: Path, name: str) -> dict[str, Json]:
     """The stored trace whose id begins with `name`, or the newest for ``last``. Raises `DataError`."""
-    stored = sorted((path for path in folder.glob("*.json") if path.is_file()), key=_age)
-    found = stored[-1:] if name == "last" else [path for path in stored if path.stem.startswith(name)]
+    kept = sorted((path for path in folder.glob("*.json") if path.is_file()), key=_age)
+    found = kept[-1:] if name == "last" else [path for path in kept if path.stem.startswith(name)]
     if len(found) != 1:
-        there = f"{len(found)} traces begin so" if found else f"{str(folder)!r} holds {len(stored)} traces"
+        there = f"{len(found)} traces begin so" if found else f"{str(folder)!r} holds {len(kept)} traces"
         raise DataError(
             f"no single trace {name!r}: {there}; expected the id that `distinguo ask` printed, or 'last'"
         )
@@ -91,7 +106,33 @@ def load(folder: Path, name: str) -> dict[str, Json]:
         raise DataError(
             f"{str(found[0])!r} is no trace of this version of Distinguo (format {FORMAT}); delete it"
         )
-    return cast("dict[str, Json]", content)
+    stored = cast("dict[str, Json]", content)
+    try:
+        _check(stored)
+    except DataError as error:
+        raise DataError(f"the trace {str(found[0])!r} is damaged: {error}; delete it") from error
+    return stored
+
+
+def _check(stored: Mapping[str, Json]) -> None:
+    if not isinstance(stored.get("result"), dict):
+        raise DataError(f"its result is {stored.get('result')!r}; expected an object")
+    events_of(stored)
+
+
+def _event(value: Json) -> Event:
+    match value:
+        case {
+            "kind": "call" | "span" | "note" as kind,
+            "name": str(name),
+            "path": list(path),
+            "at": int() | float() as at,
+            "seconds": int() | float() as seconds,
+            "fields": dict(fields),
+        }:
+            return Event(kind, name, tuple(map(str, path)), at, seconds, fields)
+        case _:
+            raise DataError(f"an event is {value!r}; expected kind, name, path, at, seconds and fields")
 
 
 def _age(path: Path) -> int:
