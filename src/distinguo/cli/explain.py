@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from distinguo.cli.console import Part, styled
-from distinguo.cli.render import pairs, place
+from distinguo.cli.remarks import worded
+from distinguo.cli.render import place
 from distinguo.running.explanation import Contrast, Dropped, Explanation, Kept, Remark, Search, Stage
-from distinguo.trace import Json
 
 LONGEST: Final = 280
 """Characters of a text that are shown at most."""
@@ -22,8 +22,18 @@ LONGEST: Final = 280
 ROWS: Final = 20
 """Passages of a search that are shown at most, besides the kept ones; of one among several, a quarter."""
 
+PROBES: Final = 4
+"""Probes whose own scores are shown at most; the JSON has those of more."""
+
 SCALES: Final = {"bm25": ("BM25", 2), "reciprocalrank": ("fused ranks", 4)}
 """What a score is called, and its decimals; of other scales the name as it is, and three."""
+
+STATUSES: Final = {
+    "band": "in the band",
+    "nearest": "the nearest to the band: none lies in it",
+    "none": "there is none, and the question itself was searched with",
+}
+"""How a near question was chosen."""
 
 
 def show_explanation(console: Console, explanation: Explanation, question: str) -> None:
@@ -50,7 +60,7 @@ def _steps(explanation: Explanation, question: str) -> Iterator[tuple[str, Rende
         yield _title(search), Group(_query(search, known), "", *_found(search, known))
     found = {item.place.passage for search in explanation.searches for item in search.found}
     if elsewhere := [passage for passage in {**known.kept, **known.dropped} if passage not in found]:
-        yield "From elsewhere", _labelled(*((passage, known.fate(passage)) for passage in elsewhere))
+        yield "From elsewhere", _labelled(*((known.place(one), known.fate(one)) for one in elsewhere))
     if explanation.remarks:
         yield "Noted", _remarks(explanation.remarks)
     yield "Cost", _costs(explanation.stages, explanation.total)
@@ -78,31 +88,36 @@ class _Known:
             ROWS if len(explanation.searches) == 1 else ROWS // 4,
         )
 
-    def fate(self, passage: str, scale: str = "") -> Part:
-        """What became of a passage that was found with a score of this `scale`."""
+    def place(self, passage: str) -> str:
+        """Where `passage` stands; its id, if it was dropped and no search tells."""
+        return place(asdict(self.kept[passage].place)) if passage in self.kept else passage
+
+    def fate(self, passage: str) -> Part:
+        """What became of `passage`; nothing is known of one that was found and not taken."""
         if item := self.dropped.get(passage):
-            return f"dropped: {_why(item)}", "red"
+            return ("dropped" if _is_held(item) else f"dropped: {brief(item.reason)}"), "red"
         if kept := self.kept.get(passage):
-            said = f"cited [{kept.citation}]" if kept.citation else "shown"
-            weighed = f", {kept.scale} {_number(kept.score, kept.scale)}" if kept.scale != scale else ""
-            return said + weighed, "green"
+            return (f"cited [{kept.citation}]" if kept.citation else kept.status), "green"
+        return ""
+
+    def weighed(self, passage: str, scale: str) -> str:
+        """Its score where it was weighed after the search, whose scores are of this `scale`."""
+        if (item := self.dropped.get(passage)) and item.score is not None:
+            return _number(item.score, "")
+        if (kept := self.kept.get(passage)) and kept.scale != scale:
+            return _number(kept.score, kept.scale)
         return ""
 
 
-def _why(item: Dropped) -> str:
-    """The reason, with the score and the threshold where they are known."""
-    held = [
-        f"{name} {value:.3f}"
-        for name, value in (("score", item.score), ("threshold", item.threshold))
-        if value is not None
-    ]
-    return ", ".join(filter(None, [brief(item.reason), *held]))
+def _is_held(item: Dropped) -> bool:
+    """Whether it was dropped for its score, held against a threshold."""
+    return item.score is not None and item.threshold is not None
 
 
 def _labelled(*lines: tuple[str, Part]) -> Table:
     """Texts under one another, each cut where it is very long, behind their labels."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     for label, said in lines:
         text, style = said if isinstance(said, tuple) else (said, "")
@@ -115,11 +130,12 @@ def _labelled(*lines: tuple[str, Part]) -> Table:
 
 def _contrast(contrast: Contrast) -> Table:
     others = [item for item in contrast.candidates if item.question != contrast.question]
+    status = STATUSES.get(contrast.status, contrast.status)
     return _labelled(
         ("near", contrast.question),
         ("Δ", contrast.difference),
-        ("chosen", ", ".join(filter(None, (contrast.status, _similar(contrast.similarity))))),
-        *(("not taken", f"{_similar(item.similarity)}: {item.question}") for item in others),
+        ("chosen", f"{_similar(contrast.similarity)}: {status}" if contrast.question else status),
+        *(("not chosen", f"{_similar(item.similarity)}: {item.question}") for item in others),
     )
 
 
@@ -156,23 +172,37 @@ def _found(search: Search, known: _Known) -> Iterator[RenderableType]:
     if not search.found:
         yield styled((f"failed: {search.error}", "red") if search.error else "nothing was found")
         return
-    scale = search.found[0].scale
-    names = [known.names.get(probe.text, str(number)) for number, probe in enumerate(search.probes, 1)]
-    table = _numbers(*(names if search.found[0].parts else ()), "score")
+    ids, scale = [item.place.passage for item in search.found], search.found[0].scale
+    shown = [item for item in search.found if item.rank <= known.room or item.place.passage in known.kept]
+    weighed = [known.weighed(item.place.passage, scale) for item in shown]
+    parts = _parts(search, known)
+    table = _numbers(*parts, "score", *["weighed"] * any(weighed))
     table.add_column()
     table.add_column(overflow="fold")
-    hidden = 0
-    for row, item in enumerate(search.found):
-        passage = item.place.passage
-        if row >= known.room and passage not in known.kept:
-            hidden += 1
-            continue
-        scores = [_number(score, scale) for score in (*item.parts, item.score)]
-        where = styled((place(asdict(item.place)), "cyan"))
-        table.add_row(str(item.rank), *scores, styled(known.fate(passage, scale)), where)
+    for item, later in zip(shown, weighed, strict=True):
+        scores = [_number(score, scale) for score in (*(item.parts if parts else ()), item.score)]
+        where = styled((place(asdict(item.place), is_brief=True), "cyan"))
+        numbers = [str(item.rank), *scores, *[later] * any(weighed)]
+        table.add_row(*numbers, styled(known.fate(item.place.passage)), where)
     yield table
-    if hidden:
-        yield styled((f"and {hidden} more", "dim"))
+    if len(shown) < len(ids):
+        yield styled((f"and {len(ids) - len(shown)} more", "dim"))
+    yield from _reasons([known.dropped[passage] for passage in ids if passage in known.dropped])
+
+
+def _parts(search: Search, known: _Known) -> list[str]:
+    """Names of the probes, where each passage has a score for each and they are not too many for a table."""
+    probes = search.probes
+    if len(probes) > PROBES or any(len(item.parts) != len(probes) for item in search.found):
+        return []
+    return [known.names.get(probe.text, str(number)) for number, probe in enumerate(probes, 1)]
+
+
+def _reasons(dropped: Sequence[Dropped]) -> Iterator[RenderableType]:
+    """Why passages were dropped for their scores; each of the others tells it by itself."""
+    counted = Counter((item.reason, item.threshold) for item in dropped if _is_held(item))
+    for (reason, threshold), times in counted.items():
+        yield styled((f"{times} dropped: {brief(reason)}, {threshold:g}", "red"))
 
 
 def _numbers(*columns: str) -> Table:
@@ -193,42 +223,13 @@ def _number(score: float, scale: str) -> str:
 
 def _remarks(remarks: Sequence[Remark]) -> Table:
     """Each once, with how often it was noted, behind its stage."""
-    counted = Counter((remark.stage, _worded(remark)) for remark in remarks)
+    counted = Counter((remark.stage, worded(remark)) for remark in remarks)
     return _labelled(
         *(
             (stage or "·", f"{said} ({times} times)" if times > 1 else said)
             for (stage, said), times in counted.items()
         )
     )
-
-
-def _worded(remark: Remark) -> str:
-    """`remark` in plain words; one that is not known here by its name and its fields."""
-    match remark.name, remark.fields:
-        case "hypotheses asked for one by one", {"problem": problem}:
-            return (
-                f"the reply with both hypotheses could not be read, each was asked for by itself: {problem}"
-            )
-        case "mimic dropped", {"reason": reason}:
-            return f"H⁻ was dropped, λ = 0 for this question: {reason}"
-        case "probes cancel out", _:
-            return "the probes cancel each other out: those of negative weight were left out (λ = 0)"
-        case "text cut", {"tokens": tokens, "kept": kept}:
-            return f"a text of {tokens} tokens was cut to the {kept} that the encoder reads"
-        case "unreadable reply", {"prompt": prompt, "problem": problem}:
-            return f"the reply to {prompt!r} could not be read and was asked for once more: {problem}"
-        case "retry", {"wait": wait, "error": error}:
-            return f"a call failed and was made again after {wait} s: {error}"
-        case "citations of passages that were not shown", {"numbers": list(numbers), "shown": shown}:
-            return f"citations of {_listed(numbers)} were left out: only {shown} passages were shown"
-        case "answer without a citation", {"answer": answer}:
-            return f"the model said {answer!r} and cited no passage"
-        case name, fields:
-            return f"{name}: {pairs(fields)}" if fields else name
-
-
-def _listed(numbers: list[Json]) -> str:
-    return ", ".join(f"[{number}]" for number in numbers)
 
 
 def _costs(stages: Sequence[Stage], total: Stage) -> Table:

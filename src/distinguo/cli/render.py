@@ -63,17 +63,18 @@ def quote(console: Console, text: str) -> None:
     )
 
 
-def place(item: Row) -> str:
+def place(item: Row, *, is_brief: bool = False) -> str:
     """Where a passage stands: its source (from the current folder, if below it), page, and heading or title.
 
-    Characters are counted where it has neither page nor heading; a title that is the file's name is no news.
+    Characters are counted where it has neither page nor heading, and in brief no title either; a title that
+    is the file's name is no news.
     """
     source, page, heading = str(item["source"] or item["passage"]), item.get("page"), item.get("heading")
     title = item["title"] if item["title"] != Path(source).stem else ""
     parts = (
         f"p. {page}" if page else "",
         f"*{heading or title}*" if heading or title else "",
-        "" if page or heading else f"characters {item['start']}–{item['end']}",
+        "" if page or heading or (is_brief and title) else f"characters {item['start']}–{item['end']}",
     )
     return ", ".join([nearby(source), *filter(None, parts)])
 

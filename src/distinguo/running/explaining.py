@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
 from distinguo.records import Probe, ProbeRole
@@ -49,7 +49,7 @@ def explain(stored: Row) -> Explanation:
         contrasts=contrasts,
         searches=searches,
         dropped=dropped,
-        evidence=_evidence(result),
+        evidence=tuple(_evidence(result)),
         remarks=tuple(map(_remark, notes)),
         stages=stages,
         total=_sum("total", stages),
@@ -152,13 +152,16 @@ def _found(row: Row) -> Found:
     )
 
 
-def _evidence(result: Row) -> tuple[Kept, ...]:
+def _evidence(result: Row) -> Iterator[Kept]:
     """The evidence of the outcome; citations are counted in its order, as the answer shows them."""
-    kept: list[Kept] = []
+    cited = 0
     for row in _rows(result, "evidence"):
-        citation = 1 + max((item.citation for item in kept), default=0) if row.get("is_cited") else 0
-        kept.append(Kept(_place(row), _number(row, "score") or 0.0, _text(row, "scale"), citation))
-    return tuple(kept)
+        place, score, scale = _place(row), _number(row, "score") or 0.0, _text(row, "scale")
+        if row.get("is_cited"):
+            cited += 1
+            yield Kept(place, score, scale, "cited", cited)
+        else:
+            yield Kept(place, score, scale, "shown" if result.get("answer") else "kept")
 
 
 def _place(row: Row) -> Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 from distinguo.records import Probe
 from distinguo.trace import Json
@@ -99,15 +99,19 @@ class Dropped:
 @final
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A passage of the outcome's evidence: of an answer, it was shown to the reader.
+    """A passage of the outcome's evidence.
 
-    `citation` is its number among the cited, from 1; 0: it is not cited.
+    Attributes:
+        status: of an answer, *cited* or at least *shown* to the reader; of a silence, or where nothing was
+            read, *kept*.
+        citation: its number among the cited, from 1; 0: it is not cited.
     """
 
     place: Place
     score: float
     scale: str
-    citation: int
+    status: Literal["cited", "shown", "kept"]
+    citation: int = 0
 
 
 @final
