@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -65,6 +66,54 @@ def test_ask_prints_the_answer_with_its_passage_and_keeps_a_trace(
     shown = capsys.readouterr().out
     assert "call answer_from_passages" in shown
     assert "passage=gates.md#1" in shown
+
+
+def test_explain_and_show_tell_the_same_story(indexed: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert distinguo("ask", "When does the north gate open?", "--explain", "--method", "dense") == 0
+    explained = capsys.readouterr()
+    lines = [" ".join(line.split()) for line in explained.out.splitlines()]
+    assert lines[:2] == ["Question", "When does the north gate open?"]
+    assert "Search: dense, k = 3, by similarity" in lines
+    assert "+1 main question" in lines
+    assert any(line.endswith("cited [1] corpus/gates.md, *Gates*") for line in lines)
+    assert "answer_from_passages" not in explained.out.split("Cost")[0], "no prompt and no reply"
+    assert re.search(r"\n  total +1 ", explained.out)
+    assert re.search(r"more: distinguo show \S+ --events", explained.err)
+    assert distinguo("show") == 0
+    assert capsys.readouterr().out == explained.out
+
+
+def test_the_explanation_as_json_has_the_events_too(
+    indexed: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert distinguo("ask", "When does the north gate open?", "--explain", "--json") == 0
+    asked = json.loads(capsys.readouterr().out)
+    assert distinguo("show", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == asked
+    assert list(asked) == ["format", "result", "explanation", "events"]
+    (search,) = asked["explanation"]["searches"]
+    assert search["probes"] == [{"text": "When does the north gate open?", "weight": 1.0, "role": "main"}]
+    assert search["found"][0]["place"]["heading"] == "Gates"
+    (call,) = [event for event in asked["events"] if event["name"] == "answer_from_passages"]
+    assert asked["explanation"]["total"]["prompt_tokens"] == call["fields"]["prompt_tokens"] > 0
+    assert "The north gate opens at seven" in call["fields"]["messages"][-1]["content"]
+
+
+def test_an_unreadable_and_a_failed_question_explain_what_happened_up_to_there(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = iter([*["north"] * 2, *[Body('{"error": "no such model"}', 404)] * 2])
+    with house(here, lambda asked: next(replies)):
+        assert distinguo("index", "corpus") == 0
+        assert distinguo("ask", "Which gate?", "--explain") == 3
+        unreadable = capsys.readouterr().out
+        assert distinguo("ask", "Which ferry?", "--explain") == 4
+        failed = capsys.readouterr().out
+    assert "the reply to answer_from_passages could not be read, and was asked for once more" in unreadable
+    assert "answer_from_passages_repair      1" in unreadable
+    for printed, end in ((unreadable, "unreadable: "), (failed, "failed: BackendError")):
+        assert "corpus/gates.md, *Gates*" in printed
+        assert printed.index("Cost") < printed.index(end)
 
 
 def test_ask_json_is_one_object_with_the_evidence(

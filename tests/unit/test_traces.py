@@ -17,8 +17,8 @@ from distinguo.records import (
     Similarity,
     Unreadable,
 )
-from distinguo.running.traces import load, new_trace, result_as_json, save
-from distinguo.trace import note, tracing
+from distinguo.running.traces import events_of, load, new_trace, result_as_json, save
+from distinguo.trace import note, span, tracing
 
 QUESTION = Question("q", "Где ворота?")
 EVIDENCE = (Evidence(Passage("p1", "text", "title", "d", "a.md", 3, 7), Similarity(0.5)),)
@@ -44,7 +44,19 @@ def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
         load(tmp_path / "none", name)
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[1]", '{"format": 0}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "{}",
+        "[1]",
+        '{"format": 0}',
+        '{"format": 1, "events": []}',
+        '{"format": 1, "result": {}}',
+        '{"format": 1, "result": {}, "events": [3]}',
+        '{"format": 1, "result": {}, "events": [{"kind": "note", "name": "x"}]}',
+    ],
+)
 def test_a_damaged_trace_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=r"a\.json"):
@@ -75,6 +87,14 @@ def test_half_a_character_in_a_reply_does_not_lose_the_trace(tmp_path: Path) -> 
     trace = new_trace(QUESTION)
     save(tmp_path, Result(QUESTION, Answer("\ud83d half", ("p1",), EVIDENCE), trace.id, 0.5), trace)
     assert load(tmp_path, "last")["result"]["answer"] == "\ud83d half"
+
+
+def test_events_are_read_as_they_were_written(tmp_path: Path) -> None:
+    trace = new_trace(QUESTION)
+    with tracing(trace), span("search"):
+        note("chosen", candidates=[{"text": "a"}])
+    save(tmp_path, Result(QUESTION, Answer("north"), trace.id, 0.5), trace)
+    assert events_of(load(tmp_path, "last")) == trace.in_order()
 
 
 def test_a_link_to_nothing_is_passed_over(tmp_path: Path) -> None:
