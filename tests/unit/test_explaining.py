@@ -118,7 +118,7 @@ async def test_notes_of_a_known_form_are_told_in_their_place_and_all_others_rema
     (contrast,) = explanation.contrasts
     assert (contrast.question, contrast.difference) == ("Which gate opens last?", "first, not last")
     assert (contrast.similarity, contrast.status) == (0.9, "band")
-    assert contrast.candidates == (Candidate("Which gate closes?", "", 0.5),)
+    assert contrast.candidates == (Candidate("Which gate closes?", 0.5),)
     assert explanation.dropped == (
         Dropped("p1", 0.25, 0.7, "too weak"),
         Dropped("p2", None, None, "unreadable"),

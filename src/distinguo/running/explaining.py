@@ -101,7 +101,7 @@ def _contrast(note: Event) -> Contrast | None:
 
 
 def _candidate(row: Row) -> Candidate:
-    return Candidate(_text(row, "question"), _text(row, "difference"), _number(row, "similarity"))
+    return Candidate(_text(row, "question"), _number(row, "similarity"))
 
 
 def _dropped(note: Event) -> Dropped | None:

@@ -24,7 +24,6 @@ class Candidate:
     """A question that might have been the near one."""
 
     question: str
-    difference: str
     similarity: float | None
 
 
