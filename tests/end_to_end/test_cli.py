@@ -99,6 +99,16 @@ def test_the_explanation_as_json_has_the_events_too(
     assert "The north gate opens at seven" in call["fields"]["messages"][-1]["content"]
 
 
+def test_passages_that_were_only_sought_are_all_shown(
+    indexed: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert distinguo("ask", "When does the north gate open?", "-m", "retrieve", "--explain") == 0
+    printed = capsys.readouterr().out
+    assert printed.count(" kept  corpus/") == 2
+    assert "Found, and not read:" in printed
+    assert "[2] corpus/boats.md, *Boats*" in printed
+
+
 def test_an_unreadable_and_a_failed_question_explain_what_happened_up_to_there(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

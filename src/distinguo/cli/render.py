@@ -23,10 +23,10 @@ def show_result(console: Console, result: Row) -> None:
     """The answer with its passages, or the reasoned silence."""
     match result["state"]:
         case "answered":
-            console.print(styled((str(result["answer"]), "bold green")))
-            is_read = bool(result["answer"])  # else what was found is all there is to see
-            cited = [item for item in rows(result["evidence"]) if item["is_cited"] or not is_read]
-            for number, item in enumerate(cited, start=1):
+            is_read = bool(result["answer"])
+            console.print(styled((str(result["answer"] or "Found, and not read:"), "bold green")))
+            shown = [item for item in rows(result["evidence"]) if item["is_cited"] or not is_read]
+            for number, item in enumerate(shown, start=1):
                 console.print(styled("\n", (f"[{number}]", "bold cyan"), (f" {place(item)}", "cyan")))
                 quote(console, str(item["text"]))
         case "abstained":
