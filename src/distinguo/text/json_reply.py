@@ -74,6 +74,15 @@ def integers(fields: dict[str, object], key: str, *, raw: str) -> tuple[int, ...
     return tuple(cast("list[int]", numbers))
 
 
+def texts(fields: dict[str, object], key: str, *, raw: str) -> tuple[str, ...]:
+    """The strings listed at `key`, stripped. A missing key or anything else raises `ParseError`."""
+    value = fields.get(key)
+    if not isinstance(value, list):
+        raise ParseError(f"expected a list of texts as {key!r}, got {_excerpt(raw)!r}", raw=raw)
+    items = [text_or_none({key: item}, key, raw=raw) for item in cast("list[object]", value)]
+    return tuple(item for item in items if item is not None)
+
+
 def _whole(item: object) -> int | None:
     match item:
         case bool():

@@ -1,0 +1,85 @@
+"""Think about what was found, write a passage, search again, and so on (ThinkQE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, final
+
+from distinguo.errors import ConfigError
+from distinguo.prompts.expanding import THOUGHT_SCHEMA, read_thought, thought
+from distinguo.protocols import LLM, Retriever
+from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
+from distinguo.stages.expand import ask_each
+from distinguo.stages.read import read
+from distinguo.stages.search import search
+from distinguo.trace import span
+
+_SHOWN = 5  # Yibin-Lei/Think_QE: new passages of a round
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Thinkqe:
+    """ThinkQE (Lei et al. 2025, arXiv 2506.09260): nothing is trained, but the authors take reasoning models.
+
+    Ours asks any model to think in a field of its reply; a reasoning model's thinking block is no part of it
+    either. The weight of a probe stands for repetition.
+
+    Attributes:
+        llm: reads the passages.
+        writer: thinks and writes.
+        retriever: searches before the first round and after each.
+        rounds: how often passages are written; 0: the question alone is searched with.
+        samples: passages that are written in a round.
+        k: passages that are read.
+    """
+
+    llm: LLM
+    writer: LLM
+    retriever: Annotated[Retriever, "lexical"]
+    rounds: int = 3
+    samples: int = 2
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        for name, value in (("rounds", self.rounds + 1), ("samples", self.samples), ("k", self.k)):
+            if value < 1:
+                raise ConfigError(f"{name!r} is {getattr(self, name)!r}; expected more")
+
+    async def find(self, question: Question) -> tuple[Evidence, ...]:
+        """The `k` best passages of the last search."""
+        written: list[str] = []
+        seen: set[str] = set()
+        found = await self._search(question.text, written)
+        for number in range(1, self.rounds + 1):
+            new = [item.passage for item in found if item.passage.id not in seen][:_SHOWN]
+            seen |= {passage.id for passage in new}
+            with span(f"round {number}"):
+                written += await self._written(question.text, new, number)
+            found = await self._search(question.text, written)
+        return found[: self.k]
+
+    async def answer(self, question: Question) -> Outcome:
+        """Answer from them, or abstain."""
+        found = await self.find(question)
+        with span("read"):
+            return await read(self.llm, question, found)
+
+    async def _written(self, question: str, new: list[Passage], number: int) -> tuple[str, ...]:
+        seeds = range((number - 1) * self.samples, number * self.samples)
+        prompt = thought(question, new)
+        return await ask_each(self.writer, prompt, read_thought, schema=THOUGHT_SCHEMA, seeds=seeds)
+
+    async def _search(self, question: str, written: list[str]) -> tuple[Evidence, ...]:
+        with span("search"):
+            asked = Probe(question, float(_repeated(question, written)))
+            added = (Probe(text, 1.0, "expansion") for text in written)
+            return await search(
+                self.retriever, Query((asked, *added)), max(self.k, _SHOWN * (self.rounds + 1))
+            )
+
+
+def _repeated(question: str, written: list[str]) -> int:
+    """How often the question stands in the query: a third of the words of all that was written."""
+    words = sum(len(text.split()) for text in written)
+    return max(1, words // (3 * max(1, len(question.split()))))
