@@ -9,7 +9,6 @@ from distinguo.errors import ParseError
 from distinguo.records import Message, Prompt, Question
 from distinguo.text.delimit import delimit
 from distinguo.text.json_reply import parse_object, text_or_none
-from distinguo.text.sentences import is_blank
 
 PAIR_SCHEMA: Final = """\
 {"type": "object", "properties": {
@@ -71,7 +70,8 @@ def read_hypotheses(raw: str) -> Hypotheses:
     """The reply to `hypotheses`. Raises `ParseError`, also for a target of no words."""
     fields = parse_object(raw, "target", "mimic")
     target = _sentence(fields, "target", raw=raw)
-    return Hypotheses(target, text_or_none(fields, "mimic", raw=raw) or "")
+    mimic = text_or_none(fields, "mimic", raw=raw) or ""
+    return Hypotheses(target, mimic if _has_words(mimic) else "")
 
 
 def target(question: Question, *, with_options: bool = False) -> Prompt:
@@ -92,9 +92,13 @@ def read_hypothesis(raw: str) -> str:
 
 def _sentence(fields: dict[str, object], key: str, *, raw: str) -> str:
     text = text_or_none(fields, key, raw=raw)
-    if text is None or is_blank(text):
+    if text is None or not _has_words(text):
         raise ParseError(f"expected a sentence as {key!r}, got {text!r}", raw=raw)
     return text
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _asked(question: Question, *, with_options: bool) -> str:

@@ -25,22 +25,26 @@ from distinguo.trace import note
 async def hypothesise(llm: LLM, question: Question, *, with_options: bool = False) -> Hypotheses:
     """H⁺ and H⁻ of `question` (CHR, Fig. 2); `mimic` is empty where there is none that differs.
 
-    One call writes both. Where its reply cannot be read, a call for each does, and the trace says so; of a
-    mimic that cannot be read either, or that says the words of the target, the trace says why it is dropped.
+    One call writes both. Where its reply cannot be read, a call for each does, and the trace says so. It says
+    too why a mimic is dropped: it is missing, or says the words of the target and would cancel it.
     Options are hidden unless `with_options`: a search has none.
 
     Raises:
         ParseError: not even a target can be read.
     """
+    sampling = replace(GREEDY, schema=PAIR_SCHEMA)
+    completion = await llm.complete(hypotheses(question, with_options=with_options), sampling)
     try:
-        completion = await llm.complete(
-            hypotheses(question, with_options=with_options), replace(GREEDY, schema=PAIR_SCHEMA)
-        )
         pair = read_hypotheses(completion.text)
     except ParseError as error:
         note("hypotheses asked for one by one", problem=str(error))
         pair = await _one_by_one(llm, question, with_options=with_options)
-    return _sound(pair)
+    note("hypotheses", target=pair.target, mimic=pair.mimic)
+    flaw = _flaw(pair)
+    if not flaw:
+        return pair
+    note("mimic dropped", reason=flaw)
+    return Hypotheses(pair.target)
 
 
 async def _one_by_one(llm: LLM, question: Question, *, with_options: bool) -> Hypotheses:
@@ -49,16 +53,12 @@ async def _one_by_one(llm: LLM, question: Question, *, with_options: bool) -> Hy
         other = await ask(
             llm, mimic(question, first, with_options=with_options), read_hypothesis, schema=ONE_SCHEMA
         )
-    except ParseError as error:
-        note("mimic dropped", reason=f"it cannot be read: {error}")
+    except ParseError:  # `ask` has noted what was wrong; a target alone is still a query
         return Hypotheses(first)
     return Hypotheses(first, other)
 
 
-def _sound(pair: Hypotheses) -> Hypotheses:
-    """`pair`, without a mimic that is none: subtracted, it would cancel the target."""
-    note("hypotheses", target=pair.target, mimic=pair.mimic)
-    if not pair.mimic or essence(pair.mimic) != essence(pair.target):
-        return pair
-    note("mimic dropped", reason="it says the same words as the target")
-    return Hypotheses(pair.target)
+def _flaw(pair: Hypotheses) -> str:
+    if not pair.mimic:
+        return "it is missing"
+    return "it says the words of the target" if essence(pair.mimic) == essence(pair.target) else ""
