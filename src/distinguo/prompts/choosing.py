@@ -50,11 +50,15 @@ def choose_schema(question: Question) -> str:
 
 
 def read_choice(raw: str, question: Question) -> str:
-    """The option chosen, word for word. A letter that no option has raises `ParseError`: no guess is made."""
-    letters = _letters(question)
-    letter = text_or_none(parse_object(raw, "option"), "option", raw=raw)
-    if letter is None or letter not in letters:
-        raise ParseError(f"expected one of the letters {', '.join(letters)}, got {letter!r}", raw=raw)
+    """The option chosen, word for word. A letter that no option has raises `ParseError`: no guess is made.
+
+    "b" and "B." are the letter B.
+    """
+    letters = tuple(_letters(question))
+    said = text_or_none(parse_object(raw, "option"), "option", raw=raw)
+    letter = (said or "").rstrip(".):").upper()
+    if letter not in letters:
+        raise ParseError(f"expected one of the letters {', '.join(letters)}, got {said!r}", raw=raw)
     return question.choices[letters.index(letter)]
 
 
