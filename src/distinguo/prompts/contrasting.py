@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
 from distinguo.errors import ParseError
 from distinguo.records import Message, Prompt
@@ -12,8 +13,9 @@ from distinguo.text.sentences import is_blank
 
 NEAR_SCHEMA: Final = """\
 {"type": "object", "properties": {
- "near": {"type": "string", "maxLength": 400}, "difference": {"type": "string", "maxLength": 300}},
- "required": ["near", "difference"], "additionalProperties": false}"""
+ "answer": {"type": "string", "maxLength": 120}, "near": {"type": "string", "maxLength": 400},
+ "near_answer": {"type": "string", "maxLength": 120}, "difference": {"type": "string", "maxLength": 300}},
+ "required": ["answer", "near", "near_answer", "difference"], "additionalProperties": false}"""
 
 SKETCH_SCHEMA: Final = """\
 {"type": "object", "properties": {"sketch": {"type": "string", "maxLength": 600}},
@@ -32,19 +34,24 @@ HINTS: Final = (
 )
 """What a near question changes; each candidate has another."""
 
+# Both answers stand in the reply: a model that must give two sees when it has only reworded the question.
 _NEAR: Final = """\
-You write a near question: almost the words of the given question, but a question with another answer. \
-Change the one thing that you are told, and keep all other words. Then say in one short sentence what sets \
-the given question apart from the near one. Write in the language of the question.
+You write a near question: almost the words of the given question, but a question that has another answer. \
+It is no rewording: change the one thing that you are told to something else of its kind, and keep all \
+other words. Guess both answers in a few words. Then say in one short sentence what sets the given \
+question apart from the near one. Write in the language of the question.
 Reply with JSON.
 
 Examples:
-Who designed the Orlen lighthouse? {"near": "Who painted the Orlen lighthouse?", "difference": "It asks \
-for the designer of the lighthouse, not for its painter."}
-When did the Orlen ferry first sail? {"near": "When did the Orlen ferry last sail?", "difference": "It \
-asks for the first trip of the ferry, not for the last."}
-How deep is the Mirr lake? {"near": "How deep is the Morr lake?", "difference": "It asks about the Mirr \
-lake, not about the Morr lake."}"""
+who designed the orlen lighthouse. Change what the question asks for. {"answer": "Mira Holt", "near": "who \
+painted the orlen lighthouse", "near_answer": "Jonas Reyk", "difference": "It asks for the designer of the \
+lighthouse, not for its painter."}
+when did the orlen ferry first sail. Change the time, number or order in it. {"answer": "1871", "near": \
+"when did the orlen ferry last sail", "near_answer": "1969", "difference": "It asks for the first trip of \
+the ferry, not for the last."}
+how deep is the mirr lake. Change the person, place or thing that it is about. {"answer": "40 m", "near": \
+"how deep is the morr lake", "near_answer": "12 m", "difference": "It asks about the Mirr lake, not about \
+the Morr lake."}"""
 
 _SKETCH: Final = """\
 You write what to search documents with: one or two sentences as they would stand in the document that \
@@ -62,15 +69,28 @@ Reply with JSON, for example, for "Who designed the Orlen lighthouse?": {"query"
 designer architect plans"}"""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A near question, what sets the question apart from it, and a guessed answer to each of the two."""
+
+    question: str
+    difference: str
+    answers: tuple[str, str]
+
+
 def near(question: str, hint: str) -> Prompt:
     """Ask for a near question that changes what `hint` (one of `HINTS`) says, and for the difference."""
     return _prompt("near_question", _NEAR, f"{delimit('question', question)}\nChange {hint}.")
 
 
-def read_near(raw: str) -> tuple[str, str]:
-    """The near question and the difference, both with words. Raises `ParseError`."""
-    fields = parse_object(raw, "near", "difference")
-    return _words(fields, "near", raw=raw), _words(fields, "difference", raw=raw)
+def read_near(raw: str) -> Near:
+    """The reply to `near`; near question and difference have words. Raises `ParseError`."""
+    fields = parse_object(raw, "answer", "near", "near_answer", "difference")
+    answers = [text_or_none(fields, key, raw=raw) or "" for key in ("answer", "near_answer")]
+    return Near(
+        _words(fields, "near", raw=raw), _words(fields, "difference", raw=raw), (answers[0], answers[1])
+    )
 
 
 def sketch(question: str, near: str, difference: str) -> Prompt:

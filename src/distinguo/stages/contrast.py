@@ -12,6 +12,7 @@ from distinguo.prompts.contrasting import (
     NEAR_SCHEMA,
     QUERY_SCHEMA,
     SKETCH_SCHEMA,
+    Near,
     near,
     query,
     read_near,
@@ -67,20 +68,17 @@ async def contrast(
     """Of several near questions the one most like `question` inside the band (RaCoT, Eq. 1 and 2).
 
     The candidates are asked for together, each with another hint; the first greedily. One that cannot be
-    read, or that says the words of the question, is dropped, and the trace says so. Where none lies in the
-    band, the one nearest to it is taken: the paper says nothing of that case.
+    read, says the words of the question, or is given its answer is dropped, and the trace says so. Where
+    none lies in the band, the one nearest to it is taken: the paper says nothing of that case.
     """
     written = await each(lambda place: _candidate(teacher, question, place), range(candidates))
-    valid = [pair for pair in written if pair]
-    likeness = await _likeness(embedder, question, [near for near, _ in valid])
-    told: list[Json] = [
-        {"question": near, "similarity": similarity}
-        for (near, _), similarity in zip(valid, likeness, strict=True)
-    ]
+    valid = [candidate for candidate in written if candidate]
+    likeness = await _likeness(embedder, question, [candidate.question for candidate in valid])
     found = [
-        Contrast(near, difference, similarity, "nearest" if band.distance(similarity) else "band")
-        for (near, difference), similarity in zip(valid, likeness, strict=True)
+        Contrast(one.question, one.difference, similarity, "nearest" if band.distance(similarity) else "band")
+        for one, similarity in zip(valid, likeness, strict=True)
     ]
+    told: list[Json] = [{"question": one.near, "similarity": one.similarity} for one in found]
     chosen = max(found, key=lambda one: (-band.distance(one.similarity), one.similarity), default=Contrast())
     note(
         "contrast",
@@ -113,18 +111,24 @@ async def enrich(llm: LLM, question: str, found: Contrast, *, form: Form) -> str
     return text
 
 
-async def _candidate(teacher: LLM, question: str, place: int) -> tuple[str, str] | None:
+async def _candidate(teacher: LLM, question: str, place: int) -> Near | None:
     sampling = Sampling(temperature=_VARIED, seed=place) if place else GREEDY
     try:
         prompt = near(question, HINTS[place % len(HINTS)])
-        other, difference = await ask(teacher, prompt, read_near, schema=NEAR_SCHEMA, sampling=sampling)
+        written = await ask(teacher, prompt, read_near, schema=NEAR_SCHEMA, sampling=sampling)
     except ParseError as error:
         note("near question dropped", reason=f"it cannot be read: {error}")
         return None
-    if essence(other) == essence(question):
-        note("near question dropped", reason="it says the same words as the question")
+    if essence(written.question) == essence(question):
+        note("near question dropped", question=written.question, reason="it says the words of the question")
         return None
-    return other, difference
+    answer, other = written.answers
+    if answer and essence(answer) == essence(other):
+        note(
+            "near question dropped", question=written.question, answer=other, reason="it has the same answer"
+        )
+        return None
+    return written
 
 
 async def _likeness(embedder: Embedder, question: str, others: list[str]) -> list[float]:
