@@ -17,6 +17,7 @@ METHODS: Final = {
     "query2doc": "distinguo.methods.baselines.query2doc:query2doc",
     "query2doc_dense": "distinguo.methods.baselines.query2doc:query2doc_dense",
     "csqe": "distinguo.methods.baselines.csqe:Csqe",
+    "keqe": "distinguo.methods.baselines.csqe:keqe",
     "thinkqe": "distinguo.methods.baselines.thinkqe:Thinkqe",
     "rewrite": "distinguo.methods.baselines.rewrite:Rewrite",
     "multi_query": "distinguo.methods.baselines.multi_query:MultiQuery",

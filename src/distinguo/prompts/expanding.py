@@ -10,20 +10,19 @@ from distinguo.prompts.answering import number_passages
 from distinguo.records import Message, Passage, Prompt
 from distinguo.text.delimit import delimit
 from distinguo.text.json_reply import parse_object, text_or_none, texts
-from distinguo.text.sentences import is_blank
 
 REWRITE_SCHEMA: Final = """\
 {"type": "object", "properties": {"query": {"type": "string", "maxLength": 300}},
  "required": ["query"], "additionalProperties": false}"""
 
 VARIANTS_SCHEMA: Final = """\
-{"type": "object", "properties": {"queries": {"type": "array", "minItems": 1, "maxItems": 5,
+{"type": "object", "properties": {"queries": {"type": "array", "minItems": 3, "maxItems": 3,
  "items": {"type": "string", "maxLength": 300}}}, "required": ["queries"], "additionalProperties": false}"""
 
 QUOTES_SCHEMA: Final = """\
 {"type": "object", "properties": {
  "relevant": {"type": "array", "maxItems": 10, "items": {"type": "integer"}},
- "quotes": {"type": "array", "maxItems": 6, "items": {"type": "string", "maxLength": 400}}},
+ "quotes": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 300}}},
  "required": ["relevant", "quotes"], "additionalProperties": false}"""
 
 THOUGHT_SCHEMA: Final = """\
@@ -37,23 +36,31 @@ Commit to an answer even if you only guess. Three sentences at most, in the lang
 nothing but the passage."""
 
 _LIKE_THESE: Final = """\
-You write a short passage that answers the question, in the language of the question.
+You write the passage of a document that answers the question: two or three sentences full of names and \
+facts, in the language of the question. Commit to an answer even if you only guess."""
 
-Examples:
-Question: what is the weight of an orlen pump
-Passage: The Orlen pump weighs 12 kg without its hose. With the hose and the steel frame it weighs 19 kg, \
-which two people can carry.
-Question: who designed the orlen lighthouse
-Passage: The Orlen lighthouse was designed by the engineer Mira Holt. Its plans were drawn in 1871, and \
-the tower was finished three years later.
-Question: symptoms of lungworm in seal pups
-Passage: Lungworm makes seal pups cough, breathe fast and lose weight. In heavy cases there is blood in \
-the mucus, and the pup lies apart from the others.
-Question: when do the gates of fort mirr open
-Passage: The gates of Fort Mirr open at seven in the morning from April to October, and at nine in winter. \
-The north gate stays shut when the wind is strong.
-
-Reply with the passage alone, three sentences at most."""
+_EXAMPLES: Final = (
+    (
+        "what is the weight of an orlen pump",
+        "The Orlen pump weighs 12 kg without its hose. With the hose and the steel frame it weighs 19 kg, "
+        "which two people can carry. Older models with an iron case are about 4 kg heavier.",
+    ),
+    (
+        "who designed the orlen lighthouse",
+        "The Orlen lighthouse was designed by the engineer Mira Holt, who had built two harbours before. "
+        "She drew its plans in 1871, and the tower was finished three years later on the cape of Vannes.",
+    ),
+    (
+        "symptoms of lungworm in seal pups",
+        "Lungworm makes seal pups cough, breathe fast and lose weight. In heavy cases there is blood in the "
+        "mucus, and the pup lies apart from the others. The worms are seen in samples of dung.",
+    ),
+    (
+        "when do the gates of fort mirr open",
+        "The gates of Fort Mirr open at seven in the morning from April to October, and at nine in winter. "
+        "The north gate stays shut when the wind is strong, and visitors enter by the harbour.",
+    ),
+)
 
 _REWRITE: Final = """\
 You rewrite a question as a search query: the words that stand in the document that answers it, without \
@@ -89,13 +96,19 @@ def passage(question: str) -> Prompt:
 
 def passage_like(question: str) -> Prompt:
     """Ask for such a passage by four examples (query2doc)."""
-    return _prompt("passage_by_examples", _LIKE_THESE, delimit("question", question))
+    turns = [
+        turn
+        for asked, written in _EXAMPLES
+        for turn in (Message("user", delimit("question", asked)), Message("assistant", written))
+    ]
+    asked = Message("user", delimit("question", question))
+    return Prompt("passage_by_examples", (Message("system", _LIKE_THESE), *turns, asked))
 
 
 def read_passage(raw: str) -> str:
     """The passage, on one line. Raises `ParseError` for no words."""
     text = " ".join(raw.split())
-    if is_blank(text):
+    if not _has_words(text):
         raise ParseError(f"expected a passage, got {raw!r}", raw=raw)
     return text
 
@@ -116,8 +129,8 @@ def variants(question: str) -> Prompt:
 
 
 def read_variants(raw: str) -> tuple[str, ...]:
-    """The reply to `variants`, without empty ones. Raises `ParseError` if none is left."""
-    found = _listed(raw, "queries")
+    """The reply to `variants`: the first three with words. Raises `ParseError` if there is none."""
+    found = _listed(raw, "queries")[:3]
     if not found:
         raise ParseError(f"expected other wordings, got {raw!r}", raw=raw)
     return found
@@ -147,14 +160,18 @@ def read_thought(raw: str) -> str:
 
 
 def _listed(raw: str, key: str) -> tuple[str, ...]:
-    return tuple(text for text in texts(parse_object(raw, key), key, raw=raw) if not is_blank(text))
+    return tuple(text for text in texts(parse_object(raw, key), key, raw=raw) if _has_words(text))
 
 
 def _words(fields: dict[str, object], key: str, *, raw: str) -> str:
     text = text_or_none(fields, key, raw=raw)
-    if text is None or is_blank(text):
+    if text is None or not _has_words(text):
         raise ParseError(f"expected words as {key!r}, got {text!r}", raw=raw)
     return " ".join(text.split())
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _prompt(name: str, instructions: str, text: str) -> Prompt:

@@ -36,7 +36,20 @@ async def ask(
     except ParseError as error:
         note("unreadable reply", prompt=prompt.name, problem=str(error))
         again = repair(prompt, completion.text, str(error))
-    completion = await llm.complete(again, wanted)
+    return _read_last(await llm.complete(again, wanted), read)
+
+
+async def ask_once(
+    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, sampling: Sampling = GREEDY
+) -> Value:
+    """What `read` makes of the reply to `prompt`, which is plain text: there is no form to repair.
+
+    Raises `ParseError`.
+    """
+    return _read_last(await llm.complete(prompt, sampling), read)
+
+
+def _read_last(completion: Completion, read: Callable[[str], Value]) -> Value:
     try:
         return _read(completion, read)
     except ParseError as error:

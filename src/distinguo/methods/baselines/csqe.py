@@ -12,9 +12,10 @@ from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
 from distinguo.stages.expand import ask_each, draw
 from distinguo.stages.read import read
 from distinguo.stages.search import search
+from distinguo.text.pieces import Pieces
 from distinguo.trace import note, span
 
-_FOUND, _WORDS = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and how much of each is shown
+_FOUND, _SHOWN = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and tokens of each that are shown
 
 
 @final
@@ -22,37 +23,41 @@ _FOUND, _WORDS = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and ho
 class Csqe:
     """Corpus-Steered Query Expansion (Lei et al. 2024, arXiv 2402.18031): nothing is trained.
 
-    The authors draw at temperature 1 and repeat the question; ours draws at 0.7 and weighs it. Only sentences
-    that stand in a passage count as quotations.
+    The authors draw at temperature 1 up to 1024 tokens and repeat the question; ours draws at 0.7 and weighs
+    it. They take whatever stands in quotation marks; here a quotation must stand in a passage shown.
 
     Attributes:
         llm: reads the passages.
         writer: writes passages and quotes.
-        retriever: searches twice.
-        samples: passages that are written (KEQE), and times that the writer quotes.
-        quotes_corpus: whether it quotes at all; if not, this is KEQE, with which the authors take 5 samples.
+        retriever: searches twice, if anything is quoted.
+        passages: how many are written, and how heavy the question is beside them.
+        quotings: how often the first search's passages are quoted from; 0: not at all, which is KEQE.
+        tokens: the longest passage, in tokens of the writer, its thinking included.
         k: passages that are read.
     """
 
     llm: LLM
     writer: LLM
     retriever: Annotated[Retriever, "lexical"]
-    samples: int = 2
-    quotes_corpus: bool = True
+    passages: int = 2
+    quotings: int = 2
+    tokens: int = 128
     k: int = 5
 
     def __post_init__(self) -> None:
-        for name, value in (("samples", self.samples), ("k", self.k)):
+        for name, value in (("passages", self.passages), ("tokens", self.tokens), ("k", self.k)):
             if value < 1:
                 raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
+        if self.quotings < 0:
+            raise ConfigError(f"'quotings' is {self.quotings!r}; expected 0 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
-        """The `k` best passages of the second search."""
+        """The `k` best passages for the question, the passages written and the quotations."""
         with span("expand"):
-            written = await draw(self.writer, passage(question.text), self.samples)
-        quoted = await self._quoted(question.text) if self.quotes_corpus else ()
+            written = await draw(self.writer, passage(question.text), self.passages, tokens=self.tokens)
+        quoted = await self._quoted(question.text) if self.quotings else ()
         with span("search"):
-            asked = Probe(question.text, float(self.samples))
+            asked = Probe(question.text, float(self.passages))
             added = (Probe(text, 1.0, "expansion") for text in (*written, *quoted))
             return await search(self.retriever, Query((asked, *added)), self.k)
 
@@ -63,26 +68,42 @@ class Csqe:
             return await read(self.llm, question, found)
 
     async def _quoted(self, question: str) -> tuple[str, ...]:
-        """Key sentences of the first search's passages."""
+        """Key sentences of the first search's passages, as often as they are quoted."""
         with span("first search"):
             found = await search(self.retriever, Query.of(question), _FOUND)
         if not found:
             return ()
         shown = [_cut(item.passage) for item in found]
         with span("quote"):
-            prompt, seeds = quotes(question, shown), range(self.samples)
+            prompt, seeds = quotes(question, shown), range(self.quotings)
             replies = await ask_each(self.writer, prompt, read_quotes, schema=QUOTES_SCHEMA, seeds=seeds)
-        texts = [_plain(item.text) for item in shown]
-        said = [quote for reply in replies for quote in reply]
-        true = tuple(quote for quote in said if any(_plain(quote) in text for text in texts))
-        if len(true) < len(said):
-            note("quotations dropped", count=len(said) - len(true), reason="they stand in no passage shown")
-        note("quotations", quotes=list(true))
-        return true
+        return _true([quote for reply in replies for quote in reply], shown)
+
+
+def keqe(
+    llm: LLM,
+    writer: LLM,
+    retriever: Annotated[Retriever, "lexical"],
+    passages: int = 5,
+    tokens: int = 128,
+    k: int = 5,
+) -> Csqe:
+    """The part of CSQE that knows nothing of the corpus, with as many passages as it has alone."""
+    return Csqe(llm, writer, retriever, passages, quotings=0, tokens=tokens, k=k)
 
 
 def _cut(passage: Passage) -> Passage:
-    return replace(passage, text=" ".join(passage.text.split()[:_WORDS]))
+    spans = Pieces().spans(passage.text)
+    return replace(passage, text=passage.text[: spans[_SHOWN - 1][1]]) if len(spans) > _SHOWN else passage
+
+
+def _true(quotations: list[str], shown: list[Passage]) -> tuple[str, ...]:
+    """Those that stand in a passage, whatever their case and line breaks; the trace counts the others."""
+    texts = [_plain(passage.text) for passage in shown]
+    true = tuple(quote for quote in quotations if any(_plain(quote) in text for text in texts))
+    if untrue := len(quotations) - len(true):
+        note("quotations dropped", count=untrue, reason="they stand in no passage shown")
+    return true
 
 
 def _plain(text: str) -> str:

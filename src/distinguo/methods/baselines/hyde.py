@@ -20,7 +20,7 @@ from distinguo.trace import span
 class Hyde:
     """Hypothetical Document Embeddings (Gao et al. 2022, arXiv 2212.10496): nothing is trained.
 
-    The authors' passages have up to 512 tokens, ours 128.
+    The authors let passages grow to 512 tokens and take unnormalised vectors; ours are of unit length.
 
     Attributes:
         llm: reads the passages.
@@ -29,6 +29,7 @@ class Hyde:
         passages: how many are written: one greedily, several drawn at temperature 0.7.
         includes_question: whether the question is one of the probes, as in the paper; libraries often call
             one passage without the question HyDE.
+        tokens: the longest passage, in tokens of the writer, its thinking included.
         k: passages that are read.
     """
 
@@ -37,17 +38,18 @@ class Hyde:
     retriever: Annotated[Retriever, "dense"]
     passages: int = 8
     includes_question: bool = True
+    tokens: int = 128
     k: int = 5
 
     def __post_init__(self) -> None:
-        for name, value in (("passages", self.passages), ("k", self.k)):
+        for name, value in (("passages", self.passages), ("tokens", self.tokens), ("k", self.k)):
             if value < 1:
                 raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question and what might answer it."""
         with span("expand"):
-            written = await draw(self.writer, passage(question.text), self.passages)
+            written = await draw(self.writer, passage(question.text), self.passages, tokens=self.tokens)
         asked = (Probe(question.text),) if self.includes_question else ()
         with span("search"):
             query = Query((*asked, *(Probe(text, 1.0, "expansion") for text in written)))

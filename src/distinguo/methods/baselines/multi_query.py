@@ -12,13 +12,17 @@ from distinguo.records import Evidence, Outcome, Query, Question
 from distinguo.stages.ask import ask
 from distinguo.stages.read import read
 from distinguo.stages.search import search_each
+from distinguo.text.sameness import essence
 from distinguo.trace import span
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class MultiQuery:
-    """Multi-query expansion (AutoRAG's module): the question and three variants of it, fused by rank."""
+    """Multi-query expansion (AutoRAG's module): the question and three variants of it, fused by rank.
+
+    Wordings of the same words are searched once.
+    """
 
     llm: LLM
     writer: LLM
@@ -34,7 +38,8 @@ class MultiQuery:
         with span("expand"):
             others = await ask(self.writer, variants(question.text), read_variants, schema=VARIANTS_SCHEMA)
         with span("search"):
-            return await search_each(self.retriever, map(Query.of, (question.text, *others)), self.k)
+            different = {essence(text): Query.of(text) for text in (*others, question.text)}
+            return await search_each(self.retriever, different.values(), self.k)
 
     async def answer(self, question: Question) -> Outcome:
         """Answer from them, or abstain."""

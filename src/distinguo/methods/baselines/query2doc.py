@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, final
+from typing import Annotated, Literal, final
 
 from distinguo.errors import ConfigError
 from distinguo.prompts.expanding import passage_like
@@ -14,31 +14,41 @@ from distinguo.stages.read import read
 from distinguo.stages.search import search
 from distinguo.trace import span
 
-_REPEATED = 5.0  # Wang et al. 2023, section 2: the question stands five times in a sparse query
+_REPEATED = 5.0  # section 2: the question stands five times in a sparse query; here it is heavier instead
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Query2doc:
-    """query2doc (Wang, Yang & Wei 2023, arXiv 2303.07678), prompted; the authors also train on it.
+    """query2doc (Wang, Yang & Wei 2023, arXiv 2303.07678), prompted only.
 
-    They draw at temperature 1; ours is greedy. The weight of a probe stands for repetition.
+    The authors draw at temperature 1, and for dense search train the encoder on such texts; ours is greedy.
+
+    Attributes:
+        llm: reads the passages.
+        writer: writes the passage, after four examples.
+        retriever: takes the form: lexical search the sparse one, dense search the dense one.
+        form: *sparse*: the question, five times as heavy, and the passage; *dense*: one text of both.
+        tokens: the longest passage, in tokens of the writer, its thinking included.
+        k: passages that are read.
     """
 
     llm: LLM
     writer: LLM
     retriever: Retriever
-    is_dense: bool
+    form: Literal["sparse", "dense"]
+    tokens: int = 128
     k: int = 5
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ConfigError(f"'k' is {self.k!r}; expected 1 or more passages")
+        for name, value in (("tokens", self.tokens), ("k", self.k)):
+            if value < 1:
+                raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question and the passage."""
         with span("expand"):
-            (written,) = await draw(self.writer, passage_like(question.text), 1)
+            (written,) = await draw(self.writer, passage_like(question.text), 1, tokens=self.tokens)
         with span("search"):
             return await search(self.retriever, Query(self._probes(question.text, written)), self.k)
 
@@ -49,16 +59,22 @@ class Query2doc:
             return await read(self.llm, question, found)
 
     def _probes(self, question: str, written: str) -> tuple[Probe, ...]:
-        if self.is_dense:
-            return (Probe(f"{question} [SEP] {written}"),)
-        return (Probe(question, _REPEATED), Probe(written, 1.0, "expansion"))
+        match self.form:
+            case "sparse":
+                return (Probe(question, _REPEATED), Probe(written, 1.0, "expansion"))
+            case "dense":
+                return (Probe(f"{question} [SEP] {written}"),)
 
 
-def query2doc(llm: LLM, writer: LLM, retriever: Annotated[Retriever, "lexical"], k: int = 5) -> Query2doc:
-    """The sparse form: the question, five times as heavy, and the passage."""
-    return Query2doc(llm, writer, retriever, is_dense=False, k=k)
+def query2doc(
+    llm: LLM, writer: LLM, retriever: Annotated[Retriever, "lexical"], tokens: int = 128, k: int = 5
+) -> Query2doc:
+    """The sparse form."""
+    return Query2doc(llm, writer, retriever, "sparse", tokens, k)
 
 
-def query2doc_dense(llm: LLM, writer: LLM, retriever: Annotated[Retriever, "dense"], k: int = 5) -> Query2doc:
-    """The dense form: one text of both."""
-    return Query2doc(llm, writer, retriever, is_dense=True, k=k)
+def query2doc_dense(
+    llm: LLM, writer: LLM, retriever: Annotated[Retriever, "dense"], tokens: int = 128, k: int = 5
+) -> Query2doc:
+    """The dense form."""
+    return Query2doc(llm, writer, retriever, "dense", tokens, k)

@@ -12,6 +12,7 @@ from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
 from distinguo.stages.expand import ask_each
 from distinguo.stages.read import read
 from distinguo.stages.search import search
+from distinguo.text.tokens import terms
 from distinguo.trace import span
 
 _SHOWN = 5  # Yibin-Lei/Think_QE: new passages of a round
@@ -42,9 +43,11 @@ class Thinkqe:
     k: int = 5
 
     def __post_init__(self) -> None:
-        for name, value in (("rounds", self.rounds + 1), ("samples", self.samples), ("k", self.k)):
+        if self.rounds < 0:
+            raise ConfigError(f"'rounds' is {self.rounds!r}; expected 0 or more")
+        for name, value in (("samples", self.samples), ("k", self.k)):
             if value < 1:
-                raise ConfigError(f"{name!r} is {getattr(self, name)!r}; expected more")
+                raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages of the last search."""
@@ -71,15 +74,14 @@ class Thinkqe:
         return await ask_each(self.writer, prompt, read_thought, schema=THOUGHT_SCHEMA, seeds=seeds)
 
     async def _search(self, question: str, written: list[str]) -> tuple[Evidence, ...]:
+        """As many passages as are read, and enough for each round to see new ones."""
         with span("search"):
-            asked = Probe(question, float(_repeated(question, written)))
+            asked = Probe(question, _weight(question, written))
             added = (Probe(text, 1.0, "expansion") for text in written)
-            return await search(
-                self.retriever, Query((asked, *added)), max(self.k, _SHOWN * (self.rounds + 1))
-            )
+            return await search(self.retriever, Query((asked, *added)), max(self.k, _SHOWN * self.rounds))
 
 
-def _repeated(question: str, written: list[str]) -> int:
-    """How often the question stands in the query: a third of the words of all that was written."""
-    words = sum(len(text.split()) for text in written)
-    return max(1, words // (3 * max(1, len(question.split()))))
+def _weight(question: str, written: list[str]) -> float:
+    """How often the authors' query has the question: until it is a third as long as all that was written."""
+    words = sum(len(terms(text)) for text in written)
+    return float(max(1, words // (3 * max(1, len(terms(question))))))
