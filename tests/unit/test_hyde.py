@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,4 +87,4 @@ async def test_one_passage_without_the_question_is_a_search_for_it(index: Index)
 @pytest.mark.parametrize("name", ["passages", "tokens", "k"])
 def test_numbers_out_of_range_are_named(name: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is 0; expected 1 or more"):
-        Hyde(ScriptedLLM([]), ScriptedLLM([]), ListRetriever([]), **{name: 0})
+        replace(Hyde(ScriptedLLM([]), ScriptedLLM([]), ListRetriever([])), **{name: 0})
