@@ -19,3 +19,9 @@ def test_the_constant_can_be_chosen() -> None:
 
 def test_no_rankings_give_nothing() -> None:
     assert fuse([]) == fuse([[], []]) == {}
+
+
+def test_by_turns_the_first_ranking_begins_and_nothing_stands_twice() -> None:
+    assert interleave(["ab", "cad"]) == {"a": 1, "c": 1 / 2, "b": 1 / 3, "d": 1 / 4}
+    assert interleave([]) == {}
+    assert list(interleave([[None, "a"], []])) == [None, "a"], "any item can stand in a ranking"

@@ -1,8 +1,9 @@
-"""Reciprocal rank fusion of ranked lists."""
+"""Make one ranking of several: by reciprocal rank, or by turns."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import zip_longest
 from math import fsum
 from typing import Final, TypeVar
 
@@ -22,3 +23,13 @@ def fuse(rankings: Iterable[Iterable[Item]], *, c: float = RRF_C) -> dict[Item, 
         for rank, item in enumerate(dict.fromkeys(ranking), 1):
             shares.setdefault(item, []).append(1.0 / (c + rank))
     return {item: fsum(terms) for item, terms in shares.items()}
+
+
+def interleave(rankings: Iterable[Iterable[Item]]) -> dict[Item, float]:
+    """1 / place of every item when the rankings take turns, and an item that was there is passed over.
+
+    Merge and de-duplicate (RaCoT, App. B). The first ranking begins each round.
+    """
+    rounds = zip_longest(*([(item,) for item in ranking] for ranking in rankings), fillvalue=())
+    turns = dict.fromkeys(item for turn in rounds for one in turn for item in one)
+    return {item: 1.0 / place for place, item in enumerate(turns, 1)}

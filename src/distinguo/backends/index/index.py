@@ -18,13 +18,14 @@ from distinguo.backends.index.engine import Connect
 from distinguo.backends.index.fingerprint import Fingerprint, mismatch
 from distinguo.backends.index.folders import clear
 from distinguo.backends.index.following import Following, Shared
+from distinguo.backends.index.fusion import fuse
 from distinguo.backends.index.generations import FOLDER
 from distinguo.backends.index.lock import Lock
 from distinguo.backends.index.origins import identity_of, sources_of
 from distinguo.backends.index.recent import Recent
 from distinguo.backends.index.room import reserve
 from distinguo.backends.index.rows import Change, Row
-from distinguo.backends.index.search import POOL, Probes, Scored, Search
+from distinguo.backends.index.search import POOL, Combine, Probes, Scored, Search
 from distinguo.backends.index.sqlite import sides
 from distinguo.backends.index.truth import FILE, Truth
 from distinguo.errors import BackendError, ConfigError, DataError
@@ -188,12 +189,19 @@ class Index:
             return search.dense(vector, k)
 
     def hybrid(
-        self, probes: Probes, vector: Vector, k: int, *, depth: int, where: Sequence[Condition] = ()
+        self,
+        probes: Probes,
+        vector: Vector,
+        k: int,
+        *,
+        depth: int,
+        combine: Combine = fuse,
+        where: Sequence[Condition] = (),
     ) -> Scored:
-        """The `k` best by reciprocal rank fusion of the `depth` best of both. Raises as they do."""
+        """The `k` best of what `combine` makes of the `depth` best of both. Raises as they do."""
         self._check_vector(vector)
         with self._search(where) as search:
-            return search.hybrid(probes, vector, k, depth=depth)
+            return search.hybrid(probes, vector, k, depth=depth, combine=combine)
 
     def passages(self, ids: Sequence[str]) -> tuple[Passage, ...]:
         """The passages with `ids`, in their order. Raises `DataError` for an id that is not there."""

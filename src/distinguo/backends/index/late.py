@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from distinguo.backends.index.index import Index
+from distinguo.backends.index.probes import settled
 from distinguo.backends.index.retrievers import Hybrid
 from distinguo.backends.index.rows import searchable
 from distinguo.concurrently import each
@@ -40,10 +41,11 @@ class Late:
     pool: int = 50
 
     async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
-        """At most `k` hits. Raises `ConfigError` when the probes cancel each other out."""
+        """At most `k` hits; probes that cancel each other out as in `Dense`."""
+        query = settled(query, k)
         if self.pool < 1:
             raise ConfigError(f"late: 'pool' is {self.pool!r}; expected 1 or more")
-        depth = self.pool if 0 < k < self.pool else k  # a bad k is refused where all are
+        depth = max(k, self.pool)
         hits = await Hybrid(self.index, self.embedder).search(query, depth)
         passages = [hit.passage for hit in hits]
         probes = await each(lambda probe: self.tokens.embed_tokens(probe.text, "query"), query.probes)

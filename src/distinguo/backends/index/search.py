@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, final
 
 from distinguo.backends.index.engine import Engine, Scores
-from distinguo.backends.index.fusion import fuse
 from distinguo.backends.index.recent import Recent
 from distinguo.backends.index.rows import Key, Row
 from distinguo.errors import ConfigError
@@ -36,6 +35,9 @@ class _Named(Protocol):
     def essence(self) -> bytes: ...
 
 
+Combine = Callable[[Iterable[Iterable[bytes]]], dict[bytes, float]]
+"""Makes one ranking of several: the score of each item; see `distinguo.backends.index.fusion`."""
+
 Item = TypeVar("Item", bound=_Named)
 Read = Callable[[Iterable[int]], Sequence[Item]]
 
@@ -57,13 +59,13 @@ class Search:
         """The `k` best by inner product with `vector`."""
         return _scored(self._dense(vector, k, self.recent.rows))
 
-    def hybrid(self, probes: Probes, vector: Vector, k: int, *, depth: int) -> Scored:
-        """The `k` best by reciprocal rank fusion of the `depth` best of both."""
+    def hybrid(self, probes: Probes, vector: Vector, k: int, *, depth: int, combine: Combine) -> Scored:
+        """The `k` best of what `combine` makes of the `depth` best of both."""
         lists = (
             self._lexical(probes, depth, self.recent.keys),
             self._dense(vector, depth, self.recent.keys),
         )
-        scores = fuse([key.essence for key, _ in ranking] for ranking in lists)
+        scores = combine([key.essence for key, _ in ranking] for ranking in lists)
         first: dict[bytes, Key] = {}
         for key, _ in lists[0] + lists[1]:
             known = first.setdefault(key.essence, key)
