@@ -1,6 +1,6 @@
 import pytest
 
-from distinguo.backends.index.fusion import RRF_C, fuse
+from distinguo.backends.index.fusion import RRF_C, fuse, interleave
 
 
 def test_shares_of_all_rankings_add_up() -> None:
