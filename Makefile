@@ -40,7 +40,7 @@ $(VENV)/base: pyproject.toml
 	touch $@
 
 $(VENV)/dev: $(VENV)/base
-	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp,qdrant]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,eval,llamacpp,plot,qdrant]'
 	touch $@
 
 $(VENV)/bench: $(VENV)/base

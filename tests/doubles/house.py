@@ -46,3 +46,15 @@ def house(folder: Path, script: Script = first_passage, config: str = "") -> Ite
         for name, text in CORPUS.items():
             (folder / "corpus" / name).write_text(text, encoding="utf-8")
         yield server
+
+
+def write_set(folder: Path) -> None:
+    """A set of four questions over the documents of the house; ``gates.md`` has their answers."""
+    folder.mkdir(parents=True)
+    documents = [{"id": name, "text": text} for name, text in CORPUS.items()]
+    questions = [
+        {"id": f"q{n}", "question": f"When does gate {n} open?", "answers": ["#"], "gold_ids": ["gates.md"]}
+        for n in range(4)
+    ]
+    for name, lines in (("corpus", documents), ("questions", questions)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")

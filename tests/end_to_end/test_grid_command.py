@@ -11,7 +11,7 @@ from distinguo.cli import gridding
 from distinguo.results.file import ResultFile
 from distinguo.results.rows import Row
 from doubles.command import distinguo
-from doubles.house import CONFIG, CORPUS, ENCODER, house
+from doubles.house import CONFIG, CORPUS, ENCODER, house, write_set
 from doubles.openai_server import Server
 
 GRID = """
@@ -37,15 +37,7 @@ CELLS = ["all.closed_book", "all.bm25.k=1", "all.bm25.k=2", "all.dense.k=1", "al
 @pytest.fixture
 def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server, and a set ``gates`` of four questions over the documents of the house."""
-    folder = here / "sets" / "gates"
-    folder.mkdir(parents=True)
-    documents = [{"id": name, "text": text} for name, text in CORPUS.items()]
-    questions = [
-        {"id": f"q{n}", "question": f"When does gate {n} open?", "answers": ["#"], "gold_ids": ["gates.md"]}
-        for n in range(4)
-    ]
-    for name, lines in (("corpus", documents), ("questions", questions)):
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    write_set(here / "sets" / "gates")
     monkeypatch.setenv("DISTINGUO_DATA", str(here / "sets"))
     with house(here) as running:
         write(here, running, RUNS)

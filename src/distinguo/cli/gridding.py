@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from distinguo.cli.running import AGAIN, Wishes, bring_to_end, cost, set_folder
 from distinguo.cli.setting_up import opened, places
 from distinguo.config.build import Components
 from distinguo.config.fingerprint import fingerprint, segment
-from distinguo.config.grid import GridSettings, SetSettings
+from distinguo.config.grid import GridSettings, PlotSettings, SetSettings
 from distinguo.config.places import Places
 from distinguo.config.signatures import nearest
 from distinguo.documents.readers import read
@@ -27,6 +26,10 @@ from distinguo.records import Question
 from distinguo.results.file import ResultFile
 from distinguo.running.grid import Cell, sweep
 from distinguo.running.run import Tally
+from distinguo.scoring.curves import Curve, Point
+from distinguo.scoring.plot import draw
+from distinguo.scoring.significance import Interval
+from distinguo.scoring.value import Undefined
 from distinguo.trace import Json
 
 
@@ -40,17 +43,25 @@ def list_cells(file: Path, folder: Path, only: Sequence[str]) -> None:
         out().print(styled(f"{cell.name}: {ended:,} of {len(asked):,} questions have ended"))
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The page that a grid writes, and the command that made it."""
+
+    path: Path
+    command: str
+
+
 def run_grid(
-    file: Path,
+    grid: GridSettings,
     folder: Path,
-    only: Sequence[str],
+    only: Sequence[str] = (),
     *,
     wishes: Wishes,
-    page: Path | None,
-    max_tokens: int | None,
+    page: Paper | None,
+    max_tokens: int | None = None,
 ) -> bool:
     """Bring every cell of the grid to its end; whether all are there."""
-    grid = GridSettings.load(file)
     chosen = _chosen(grid, only)
     drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
     with opened(grid.settings, _places(grid), max_tokens=max_tokens) as (made, runner):
@@ -65,7 +76,7 @@ def run_grid(
             err().print(f"interrupted; what has ended is in {str(folder)!r}: {AGAIN}")
             raise
     if page is not None:
-        _write_page(grid, file, folder, page)
+        _write_page(grid, folder, page)
     left = [cell.name for cell in chosen if cell.name not in tallies or tallies[cell.name].left]
     if left:
         complain(f"{len(left)} of {len(chosen)} cells are not at their end ({', '.join(left)}); {AGAIN}")
@@ -182,8 +193,8 @@ def _corpus(name: str) -> Path:
     return folder.corpus
 
 
-def _write_page(grid: GridSettings, file: Path, folder: Path, page: Path) -> None:
-    """Score the result files that are there and whole, on one page with a section for each set.
+def _write_page(grid: GridSettings, folder: Path, page: Paper) -> None:
+    """Score the result files that are there and whole, on one page with its plots and a section for each set.
 
     Runs are compared with the cell that the grid names for their set.
     """
@@ -198,9 +209,39 @@ def _write_page(grid: GridSettings, file: Path, folder: Path, page: Path) -> Non
         judged(files, grid.sets[name].data, Shown(title=name, against=_against(grid.baseline(name), files)))
         for name, files in by_set.items()
     ]
-    words = ["distinguo", "grid", str(file), "--out", str(folder), "--page", str(page)]
+    curves = [
+        (curve, _drawn(curve, page.path).name)
+        for plot in grid.plots
+        if plot.set in by_set and (curve := _curve(plot, grid, by_set[plot.set])).points
+    ]
     if reports:
-        write_page(page, shlex.join(words), reports, title=grid.name.capitalize())
+        write_page(page.path, page.command, reports, title=grid.name.capitalize(), curves=curves)
+
+
+def _curve(plot: PlotSettings, grid: GridSettings, files: Sequence[Path]) -> Curve:
+    """What there is of it: a point for each of its cells that is among `files`."""
+    from distinguo.cli.scoring import Wishes as Shown
+    from distinguo.cli.scoring import judged
+
+    cells = {cell.name: place for place, cell in plot.cells(grid.cells).items()}
+    there = [file for file in files if file.stem in cells]
+    points: list[Point] = []
+    shown = Shown(metrics=(plot.measure,))
+    for verdict in judged(there, grid.sets[plot.set].data, shown).verdicts if there else ():
+        figure = verdict.figure(plot.measure)
+        if figure and not isinstance(figure.mean.value, Undefined):
+            interval = figure.interval if isinstance(figure.interval, Interval) else None
+            points.append(Point(*cells[verdict.run.name], figure.mean.n, figure.mean.value, interval))
+    curve = Curve(f"{plot.method} over {plot.over} on {plot.set}", plot.over, plot.measure, tuple(points))
+    if not points:
+        complain(f"nothing to plot of {curve.title!r}: no run has the metric {plot.measure!r}")
+    return curve
+
+
+def _drawn(curve: Curve, page: Path) -> Path:
+    """The SVG of `curve`, beside `page`."""
+    name = "-".join([page.stem, *curve.title.split()])
+    return draw(curve, page.with_name(f"{name}.svg"))[1]
 
 
 def _against(name: str, files: Sequence[Path]) -> str:

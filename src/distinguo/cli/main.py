@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from distinguo.cli.kept import JsonOption, cache, models
 from distinguo.errors import ConfigError, DistinguoError
 
 CODES: Final = (
@@ -25,8 +26,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-models = typer.Typer(help="The embedded models: list, get, where.", no_args_is_help=True)
-cache = typer.Typer(help="The replies that are kept: info, clear.", no_args_is_help=True)
 app.add_typer(models, name="models")
 app.add_typer(cache, name="cache")
 
@@ -35,7 +34,6 @@ EXIT_OF_STATE: Final = {"answered": 0, "abstained": 0, "unreadable": 3, "failed"
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", help="TOML file (default: ./distinguo.toml if there is one).")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 MaxCostOption = Annotated[
     int | None,
     typer.Option(
@@ -201,15 +199,52 @@ def grid(
     at_once: Annotated[int, typer.Option(min=1, help="Questions in flight.")] = 64,
 ) -> None:
     """Run methods × settings × sets, each cell into a file of its own; what is done is not done again."""
-    from distinguo.cli.gridding import list_cells, run_grid
+    from distinguo.cli.gridding import Paper, list_cells, run_grid
     from distinguo.cli.running import Wishes
+    from distinguo.config.grid import GridSettings
 
     if is_dry:
         list_cells(file, out, only or [])
         return
     wishes = Wishes(at_once, None, retry_failed=retry_failed, with_texts=not omit_texts, with_traces=traces)
-    is_done = run_grid(file, out, only or [], wishes=wishes, page=page, max_tokens=max_cost)
+    paper = Paper(page, f"distinguo grid {file} --out {out} --page {page}") if page else None
+    is_done = run_grid(
+        GridSettings.load(file), out, only or [], wishes=wishes, page=paper, max_tokens=max_cost
+    )
     raise typer.Exit(0 if is_done else 1)
+
+
+@app.command()
+def sweep(
+    method: Annotated[str, typer.Argument(help="A method by its name.")],
+    questions: Annotated[
+        str, typer.Option("--set", "-s", help="A questions folder, or a set in DISTINGUO_DATA by its name.")
+    ],
+    over: Annotated[
+        list[str],
+        typer.Option(
+            help="A number and its values: penalty=0:1:0.1 (first:last:step) or k=1,5. Twice at most."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of results, table and plots.")],
+    measure: Annotated[str, typer.Option(help="A metric, such as nDCG@10 or contains_words.")] = "nDCG@10",
+    settings: Annotated[
+        list[str] | None, typer.Option("--with", help="Another setting of the method: k=10; may stand again.")
+    ] = None,
+    corpus: Annotated[
+        str, typer.Option(help="Sets whose documents are searched, with commas (default: your own index).")
+    ] = "",
+    answers: Annotated[bool, typer.Option(help="Whether anything is read and answered.")] = True,
+    split: Annotated[str, typer.Option(help="Only questions of this split.")] = "",
+    sample: Annotated[int, typer.Option(min=0, help="Only so many questions; 0: all.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    config: ConfigOption = None,
+) -> None:
+    """Run a method over one or two numbers: one table and one plot, with intervals."""
+    from distinguo.cli.sweeping import Swept, run_sweep
+
+    swept = Swept(method, questions, tuple(over), tuple(settings or ()), corpus, answers, split, sample, seed)
+    raise typer.Exit(0 if run_sweep(swept, measure, out, config) else 1)
 
 
 @app.command()
@@ -279,59 +314,6 @@ def doctor(config: ConfigOption = None) -> None:
     from distinguo.cli.doctor import examine
 
     raise typer.Exit(0 if examine(config) else 1)
-
-
-@models.command("list")
-def list_models(as_json: JsonOption = False) -> None:
-    """List the models by name, with licence, size, and whether they are here."""
-    from distinguo.cli.housekeeping import list_models
-
-    list_models(as_json=as_json)
-
-
-@models.command("get")
-def get_model(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Names (default: what the starter needs).")
-    ] = None,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="A file or folder that you have, instead of fetching.")
-    ] = None,
-) -> None:
-    """Fetch models, check their hashes, and resume what was broken off."""
-    from distinguo.cli.housekeeping import get_models
-
-    get_models(names or [], source)
-
-
-@models.command("where")
-def where_model(
-    name: Annotated[str | None, typer.Argument(help="A model's name (default: the folder of all).")] = None,
-) -> None:
-    """Print the folder of a model that is here, or of all models."""
-    from distinguo.cli.housekeeping import where_model
-
-    where_model(name)
-
-
-@cache.command("info")
-def cache_info(as_json: JsonOption = False) -> None:
-    """Say where replies are kept, how many, and their size."""
-    from distinguo.cli.housekeeping import cache_info
-
-    cache_info(as_json=as_json)
-
-
-@cache.command("clear")
-def cache_clear(
-    older_than: Annotated[
-        float | None, typer.Option("--older-than", min=0, help="Days; all when left out.")
-    ] = None,
-) -> None:
-    """Forget kept replies; they will be asked for again."""
-    from distinguo.cli.housekeeping import cache_clear
-
-    cache_clear(older_than)
 
 
 def run(arguments: list[str] | None = None) -> None:

@@ -20,6 +20,7 @@ from distinguo.records import Example
 from distinguo.results.file import ResultFile
 from distinguo.running.shards import Shard
 from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.curves import Curve
 from distinguo.scoring.judging import (
     Cost,
     Figure,
@@ -80,9 +81,16 @@ def judged(runs: Sequence[Path], gold: str, wishes: Wishes) -> Report:
     return Report(wishes.title, wishes.right_by, wishes.ignore_self, verdicts, baseline, SEED)
 
 
-def write_page(path: Path, command: str, reports: Sequence[Report], *, title: str = "") -> None:
+def write_page(
+    path: Path,
+    command: str,
+    reports: Sequence[Report],
+    *,
+    title: str = "",
+    curves: Sequence[tuple[Curve, str]] = (),
+) -> None:
     """Write `reports` as one page, made by `command`, and tell what its readers must know."""
-    text = page(title or reports[0].title, command, reports)
+    text = page(title or reports[0].title, command, reports, curves)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

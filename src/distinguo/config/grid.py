@@ -14,8 +14,10 @@ from distinguo.config.settings import INDEX_NAME, Settings, read_toml, toml
 from distinguo.config.signatures import Table, Within, call, default_component, known, nearest, table
 from distinguo.errors import ConfigError
 from distinguo.running.grid import Cell, cells
+from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.retrieval import cutoff
 
-_OWN: Final = ("name", "corpus", "against", "sets", "runs")
+_OWN: Final = ("name", "corpus", "against", "sets", "runs", "plots")
 _USUAL: Final = ("models", "indexes", "limits")
 
 
@@ -52,6 +54,42 @@ class SetSettings:
 
 @final
 @dataclass(frozen=True, slots=True)
+class PlotSettings:
+    """A metric over a number that the cells of one set and method differ in.
+
+    Attributes:
+        set: the set.
+        method: the method.
+        over: the setting that is the number.
+        lines: a setting whose values are the lines of the plot; empty: there is one line.
+        measure: the metric, by its name.
+    """
+
+    set: str
+    method: str
+    over: str
+    lines: str = ""
+    measure: str = "nDCG@10"
+
+    def cells(self, cells: Iterable[Cell]) -> dict[tuple[float, str], Cell]:
+        """Those of `cells` that are its points, by number and line; `ConfigError` for two in a place."""
+        found: dict[tuple[float, str], Cell] = {}
+        for cell in cells:
+            x = cell.settings.get(self.over)
+            if (cell.set, cell.method) != (self.set, self.method) or not isinstance(x, int | float):
+                continue
+            line = f"{self.lines}={cell.settings.get(self.lines)}" if self.lines else ""
+            other = found.setdefault((float(x), line), cell)
+            if other is not cell:
+                raise ConfigError(
+                    f"the plot over {self.over!r} has two cells for {x!r}: {other.name!r} and {cell.name!r}; "
+                    "name in 'lines' what they differ in"
+                )
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class GridSettings:
     """A whole grid.
 
@@ -62,6 +100,7 @@ class GridSettings:
         cells: what is to be run.
         settings: models, indexes and limits; its method is not used.
         against: the name of the cell that the page of results compares the others with; empty: none.
+        plots: curves that the page of results shows.
     """
 
     name: str
@@ -70,6 +109,7 @@ class GridSettings:
     cells: tuple[Cell, ...]
     settings: Settings
     against: str = ""
+    plots: tuple[PlotSettings, ...] = ()
 
     @property
     def has_corpus(self) -> bool:
@@ -110,8 +150,8 @@ class GridSettings:
         return cls.of(toml(text, source=str(path)), source=str(path))
 
     @classmethod
-    def of(cls, written: Table, *, source: str) -> Self:
-        """The grid that `written` holds. Raises `ConfigError`."""
+    def of(cls, written: Table, *, source: str, settings: Settings | None = None) -> Self:
+        """The grid that `written` holds, around `settings` or its own ones. Raises `ConfigError`."""
         known(written, (*_OWN, *_USUAL), path="")
         usual = {name: written[name] for name in _USUAL if name in written}
         sets = {
@@ -129,14 +169,14 @@ class GridSettings:
             _texts(written.get("corpus", []), "corpus"),
             sets,
             found,
-            Settings.of(usual, source=source),
+            settings or Settings.of(usual, source=source),
             _against(written.get("against", ""), names, path="against"),
         )
         for name, chosen in sets.items():
             _against(
                 chosen.against, [n for n in names if n.startswith(f"{name}.")], path=f"sets.{name}.against"
             )
-        return replace(grid, settings=grid._with_own_indexes())
+        return replace(grid, settings=grid._with_own_indexes(), plots=_plots(written.get("plots", []), found))
 
     def _with_own_indexes(self) -> Settings:
         """Its settings, with an index for every corpus: made as the one that the cell would search else."""
@@ -184,6 +224,21 @@ def _against(value: object, names: Collection[str], *, path: str) -> str:
     if value and value not in names:
         raise ConfigError(f"{path}: the grid has no cell {value!r}; {nearest(value, names)}")
     return value
+
+
+def _plots(value: object, cells: Collection[Cell]) -> tuple[PlotSettings, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"plots: {value!r}; expected [[plots]], each with 'set', 'method' and 'over'")
+    plots: list[PlotSettings] = []
+    for place, written in enumerate(cast("list[object]", value), 1):
+        path = f"plots[{place}]"
+        plot = cast("PlotSettings", call(PlotSettings, table(written, path=path), path=path))
+        if plot.measure not in ANSWER_METRICS:
+            cutoff(plot.measure)
+        if not plot.cells(cells):
+            raise ConfigError(f"{path}: no run of {plot.method!r} on {plot.set!r} has a number {plot.over!r}")
+        plots.append(plot)
+    return tuple(plots)
 
 
 def _runs(value: object) -> list[Table]:

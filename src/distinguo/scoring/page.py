@@ -11,6 +11,7 @@ from typing import Final, final, get_args
 
 from distinguo.records import State
 from distinguo.scoring.answers import ANSWER_METRICS
+from distinguo.scoring.curves import Curve, Point
 from distinguo.scoring.judging import Figure, Run, Verdict, against, some
 from distinguo.scoring.outcomes import Outcomes
 from distinguo.scoring.significance import Interval
@@ -48,10 +49,12 @@ class Report:
     seed: int = 0
 
 
-def page(title: str, command: str, reports: Sequence[Report]) -> str:
+def page(
+    title: str, command: str, reports: Sequence[Report], curves: Sequence[tuple[Curve, str]] = ()
+) -> str:
     """The page under `title` that `command` makes, in Markdown; of several reports each has its section.
 
-    It holds no text of a question, an answer or a passage.
+    `curves` come with the names of their plots. It holds no text of a question, an answer or a passage.
     """
     verdicts = [verdict for report in reports for verdict in report.verdicts]
     one = len(reports) == 1
@@ -60,6 +63,7 @@ def page(title: str, command: str, reports: Sequence[Report]) -> str:
         f"Made from result files by\n\n```\n{command}\n```",
         "Metrics are defined in `docs/metrics.md`. In brackets stand 95 % intervals: Wilson's for shares, "
         "else of a bootstrap over the questions.",
+        *(_curve(curve, image) for curve, image in curves),
         *(tables(report) if one else _section(report) for report in reports),
         "## Runs",
         *map(_run, (verdict.run for verdict in verdicts)),
@@ -82,6 +86,20 @@ def tables(report: Report) -> str:
         *_remarks(report.verdicts),
     ]
     return "\n\n".join(sections)
+
+
+def _curve(curve: Curve, image: str) -> str:
+    rows = [
+        [*([name] if name else []), f"{point.x:g}", str(point.n), f"{_told(point.mean)} ({_interval(point)})"]
+        for name, points in curve.lines.items()
+        for point in points
+    ]
+    head = [*(["line"] if any(curve.lines) else []), curve.over, "n", f"`{curve.measure}`"]
+    return f"## {curve.title}\n\n![{curve.title}]({image})\n\n{_table(head, rows)}"
+
+
+def _interval(point: Point) -> str:
+    return _told(point.interval) if point.interval else "–"
 
 
 def _section(report: Report) -> str:

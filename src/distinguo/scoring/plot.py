@@ -1,0 +1,54 @@
+"""Draw curves as PNG and SVG."""
+
+# pyright: reportUnknownMemberType=false
+# The library leaves the types of its keyword arguments open.
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from distinguo.errors import ConfigError, DataError
+from distinguo.scoring.curves import Curve
+
+
+def draw(curve: Curve, path: Path) -> tuple[Path, Path]:
+    """Plot `curve` as PNG and SVG, at `path` with these endings: a line and its intervals for each line.
+
+    The files are the same whenever they are drawn. Raises `ConfigError` without matplotlib, and `DataError`
+    where they cannot be written.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigError("plots need matplotlib: pip install 'distinguo[plot]'") from error
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for name, points in curve.lines.items():
+        x, y = [point.x for point in points], [point.mean for point in points]
+        (line,) = axes.plot(x, y, marker="o", markersize=4, label=name or None)
+        known = [point for point in points if point.interval]
+        axes.fill_between(
+            [point.x for point in known],
+            [point.interval.low for point in known if point.interval],
+            [point.interval.high for point in known if point.interval],
+            alpha=0.15,
+            color=line.get_color(),
+            linewidth=0,
+        )
+    axes.set(title=curve.title, xlabel=curve.over, ylabel=f"{curve.measure} (95 % intervals)")
+    axes.grid(alpha=0.3)
+    if any(curve.lines):
+        axes.legend()
+    png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with mpl.rc_context({"svg.hashsalt": "distinguo", "svg.fonttype": "none"}):
+            figure.savefig(png, dpi=150, metadata={"Software": None})
+            figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    except OSError as error:
+        raise DataError(f"cannot write the plot {str(path)!r}: {error.strerror}") from error
+    return png, svg
