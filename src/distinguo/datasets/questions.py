@@ -5,8 +5,8 @@
     {"id": "q1", "question": "…", "answers": ["…"], "gold_ids": ["doc1"], "split": "open", "meta": {…}}
 
 Only `id` and `question` must be there. `gold_documents` is another name for `gold_ids`: both are ids of
-documents. `choices`, `kind`, `type`, `lang`, `tags` and `answerable` may stand in the row or in its `meta`.
-Other fields are left alone, unless they look like a slip of the pen.
+documents. `choices`, `set`, `kind`, `type`, `lang`, `tags` and `answerable` may stand in the row or in its
+`meta`. Other fields are left alone, unless they look like a slip of the pen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNJUDGED: Final = "unjudged"
 """Tag of a question whose right answer is not known: only what was found for it can be judged."""
 
 _SILENT_KINDS: Final = ("unanswerable", "false-premise")
-_SLICES: Final = ("kind", "type", "lang")
+_SLICES: Final = ("set", "kind", "type", "lang")
 _KNOWN: Final = (
     "id _id question answers gold_ids gold_documents split meta choices answerable tags".split()  # noqa: SIM905
 )
@@ -39,7 +39,8 @@ def read_questions(path: Path, *, split: str = "") -> tuple[Example, ...]:
     A question without accepted answers asks for silence if it is said to be unanswerable (`answerable` is
     false, or its kind is ``unanswerable`` or ``false-premise``), or if `answers` is an empty list and no
     document is gold either; else it is tagged `UNJUDGED`. Answers of a question that is said to be
-    unanswerable are not accepted. Other tags are ``kind=…``, ``type=…``, ``lang=…``, and those of the row.
+    unanswerable are not accepted. Other tags are ``set=…``, ``kind=…``, ``type=…``, ``lang=…``, and those of
+    the row.
 
     Raises `DataError` that tells all faults with their lines, or that no question is left.
     """
