@@ -315,3 +315,19 @@ def test_decisions_and_roles_are_shown_for_the_runs_that_have_them() -> None:
     assert re.search(r"\| marked † +\| small +\| large +\|", roles)
     assert re.search(r"\| searching † +\| – +\| large +\|", roles)
     assert "† Its authors trained a model" in shown
+
+
+def test_of_an_exam_the_chosen_option_counts_and_no_part_of_it() -> None:
+    exam = [
+        replace(asked(id_, "rises slowly"), question=Question(id_, "?", ("rises", "rises slowly"), "choice"))
+        for id_ in "qr"
+    ]
+    found = judge(
+        run(answered("q", "rises slowly"), answered("r", "rises")),
+        Gold(tuple(exam), {}),
+        right_by="option",
+    )
+    assert {figure.name: figure.mean.value for figure in found.figures} == {"option": 0.5}
+    assert found.outcomes[0].right == 1
+    plain = judge(run(answered("q", "x")), Gold((asked("q", "x"),), {}), right_by="EM")
+    assert "option" not in {figure.name for figure in plain.figures}

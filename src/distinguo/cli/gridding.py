@@ -27,6 +27,8 @@ from distinguo.results.file import ResultFile
 from distinguo.running.grid import Cell, sweep
 from distinguo.running.run import Tally
 from distinguo.scoring.curves import Curve, Point
+from distinguo.scoring.judging import OPTION
+from distinguo.scoring.page import Report
 from distinguo.scoring.plot import draw
 from distinguo.scoring.significance import Interval
 from distinguo.scoring.value import Undefined
@@ -205,10 +207,12 @@ def _write_page(grid: GridSettings, folder: Path, page: Paper) -> None:
     for cell in grid.cells:
         if (rows := _file(folder, cell)).exists() and _is_whole(rows):
             by_set.setdefault(cell.set, []).append(rows)
-    reports = [
-        judged(files, grid.sets[name].data, Shown(title=name, against=_against(grid.baseline(name), files)))
-        for name, files in by_set.items()
-    ]
+    reports: list[Report] = []
+    for name, files in by_set.items():
+        exam = all(question.choices for question in _Drawn.of(grid.sets[name]).questions)
+        against = _against(grid.baseline(name), files)
+        shown = Shown(title=name, against=against, right_by=OPTION if exam else "")
+        reports.append(judged(files, grid.sets[name].data, shown))
     curves = [
         (curve, _drawn(curve, page.path).name)
         for plot in grid.plots

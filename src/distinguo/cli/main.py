@@ -258,8 +258,12 @@ def score(
         typer.Option("--measure", help="A metric, such as EM or recall@5; may stand again (default: all)."),
     ] = None,
     right_by: Annotated[
-        str, typer.Option(help="The metric that tells right answers from wrong ones.")
-    ] = "contains_words",
+        str,
+        typer.Option(
+            help="The metric that tells right answers from wrong ones "
+            "(default: contains_words; option, where all questions have options)."
+        ),
+    ] = "",
     qrels: Annotated[
         Path | None, typer.Option(help="Graded judgements (default: qrels.tsv beside the questions).")
     ] = None,

@@ -22,6 +22,7 @@ from distinguo.running.shards import Shard
 from distinguo.scoring.answers import ANSWER_METRICS
 from distinguo.scoring.curves import Curve
 from distinguo.scoring.judging import (
+    OPTION,
     Cost,
     Figure,
     Gold,
@@ -30,6 +31,7 @@ from distinguo.scoring.judging import (
     against,
     check_questions,
     gather,
+    is_exam,
     judge,
     some,
 )
@@ -40,6 +42,8 @@ from distinguo.scoring.value import Mean, Undefined
 from distinguo.trace import Json
 
 SEED: Final = 0
+USUAL: Final = "contains_words"
+"""Tells right answers from wrong ones, where nobody says by what, and the questions have no options."""
 
 
 @final
@@ -48,7 +52,7 @@ class Wishes:
     """The options of ``distinguo score`` that say what is measured, and how it is shown."""
 
     metrics: tuple[str, ...] = ()
-    right_by: str = "contains_words"
+    right_by: str = ""
     qrels: Path | None = None
     against: str = ""
     ignore_self: bool = False
@@ -76,7 +80,10 @@ def judged(runs: Sequence[Path], gold: str, wishes: Wishes) -> Report:
     """The result files `runs`, held against a questions file."""
     _check(wishes)
     file = questions_file(gold)
-    verdicts = _verdicts(runs, read_questions(file), file, wishes)
+    examples = read_questions(file)
+    if not wishes.right_by:
+        wishes = replace(wishes, right_by=OPTION if is_exam(examples) else USUAL)
+    verdicts = _verdicts(runs, examples, file, wishes)
     baseline = _baseline(wishes.against, verdicts)
     return Report(wishes.title, wishes.right_by, wishes.ignore_self, verdicts, baseline, SEED)
 
@@ -136,7 +143,7 @@ def _check(wishes: Wishes) -> None:
     for name in wishes.metrics:
         if name not in ANSWER_METRICS:
             cutoff(name)
-    if wishes.right_by not in ANSWER_METRICS:
+    if wishes.right_by and wishes.right_by not in ANSWER_METRICS:
         raise ConfigError(
             f"unknown metric {wishes.right_by!r} for --right-by; there are {', '.join(ANSWER_METRICS)}"
         )
@@ -215,7 +222,7 @@ def _command(runs: Sequence[Path], gold: str, wishes: Wishes) -> str:
     for name in wishes.metrics:
         words += ["--measure", name]
     options: dict[str, object] = {
-        "--right-by": wishes.right_by if wishes.right_by != Wishes().right_by else None,
+        "--right-by": wishes.right_by,
         "--qrels": wishes.qrels,
         "--against": wishes.against,
         "--title": wishes.title if wishes.title != Wishes().title else None,

@@ -83,6 +83,11 @@ def contains_either_way(answer: str, golds: Sequence[str]) -> Value:
     )
 
 
+def option(answer: str, golds: Sequence[str]) -> Value:
+    """1 if the answer is a gold answer character for character: whether the right option was chosen."""
+    return _best(_said(answer), list(golds), str.__eq__)
+
+
 ANSWER_METRICS: Final[Mapping[str, AnswerMetric]] = MappingProxyType(
     {
         "EM": exact_match,
@@ -92,6 +97,7 @@ ANSWER_METRICS: Final[Mapping[str, AnswerMetric]] = MappingProxyType(
         "contains_normalised": contains_normalised,
         "contains_words": contains_words,
         "contains_either_way": contains_either_way,
+        "option": option,
     }
 )
 """Every metric of answers, by the name that tables write."""

@@ -20,6 +20,9 @@ from distinguo.trace import Json
 RETRIEVAL_MEASURES: Final = ("recall@1", "recall@5", "recall@10", "success@5", "nDCG@10", "MRR@10")
 """What is measured where nobody says: all to a depth, so that rankings of other depths are not compared."""
 
+OPTION: Final = "option"
+"""The metric of answers to questions that all have options; of others it says nothing that `EM` does not."""
+
 _MOST_TOLD: Final = 5
 
 
@@ -202,7 +205,9 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
         if _is_search(rows):
             notes.append("it answers with evidence alone: metrics of answers are left out")
         else:
-            wanted += ANSWER_METRICS
+            wanted += (
+                [OPTION] if is_exam(gold.examples) else [name for name in ANSWER_METRICS if name != OPTION]
+            )
     if not metrics and any(gold.grades.values()):
         if any(row.evidence for row in rows):
             wanted += RETRIEVAL_MEASURES
@@ -219,6 +224,11 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
     if unread and any(name not in ANSWER_METRICS for name in wanted):
         notes.append(f"{unread} unreadable questions list no evidence: metrics of retrieval count them as 0")
     return wanted, notes
+
+
+def is_exam(examples: Sequence[Example]) -> bool:
+    """Whether all of `examples` have options."""
+    return bool(examples) and all(example.question.choices for example in examples)
 
 
 def _is_search(rows: Sequence[Row]) -> bool:
