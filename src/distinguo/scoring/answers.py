@@ -85,7 +85,7 @@ def contains_either_way(answer: str, golds: Sequence[str]) -> Value:
 
 def option(answer: str, golds: Sequence[str]) -> Value:
     """1 if the answer is a gold answer character for character: whether the right option was chosen."""
-    return _best(_said(answer), list(golds), str.__eq__)
+    return _best(_said(answer), [gold.strip() for gold in golds], str.__eq__)
 
 
 ANSWER_METRICS: Final[Mapping[str, AnswerMetric]] = MappingProxyType(

@@ -205,9 +205,8 @@ def _wanted(metrics: Sequence[str], rows: Sequence[Row], gold: Gold) -> tuple[li
         if _is_search(rows):
             notes.append("it answers with evidence alone: metrics of answers are left out")
         else:
-            wanted += (
-                [OPTION] if is_exam(gold.examples) else [name for name in ANSWER_METRICS if name != OPTION]
-            )
+            is_chosen = is_exam(gold.examples)
+            wanted += [name for name in ANSWER_METRICS if (name == OPTION) == is_chosen]
     if not metrics and any(gold.grades.values()):
         if any(row.evidence for row in rows):
             wanted += RETRIEVAL_MEASURES
