@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distinguo.prompts import answering, choosing
+from distinguo.prompts import answering, choosing, contrasting, relevance
 from distinguo.prompts.repair import repair
 from distinguo.records import Passage, Prompt, Question
 
@@ -32,6 +32,12 @@ PROMPTS = {
     ),
     "choose": choosing.choose(CHOICE, PASSAGES[:1]),
     "choose_difference": choosing.choose(CHOICE, (), difference="first, not last"),
+    "near_question": contrasting.near(PLAIN.text, contrasting.HINTS[0]),
+    "sketch": contrasting.sketch(PLAIN.text, OTHER.text, "Its opening, not its closing."),
+    "contrastive_query": contrasting.query(PLAIN.text, OTHER.text, "Its opening, not its closing."),
+    "relevance": relevance.is_relevant(PLAIN.text, PASSAGES[1]),
+    "relevance_difference": relevance.is_relevant(PLAIN.text, PASSAGES[0], difference="north, not south"),
+    "relevance_percent": relevance.percent_relevant(PLAIN.text, PASSAGES[0]),
     "answer_closed_book": answering.closed_book(PLAIN),
     "answer_closed_book_repair": repair(answering.closed_book(PLAIN), "07:00", "expected a JSON object"),
 }
