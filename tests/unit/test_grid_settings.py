@@ -1,10 +1,13 @@
 """The TOML of a grid becomes sets, cells and settings; what is wrong in it is named by its path."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from distinguo.config.grid import GridSettings, SetSettings
+from distinguo.config.settings import INDEX_NAME
 from distinguo.errors import ConfigError
 
 BASELINE = Path(__file__).parents[2] / "docs" / "results" / "baseline.toml"
@@ -109,6 +112,7 @@ def test_the_baseline_is_what_it_promises() -> None:
 
 OWN = """
 name = "own"
+corpus = ["popqa"]
 [sets.near]
 data = "nq_open"
 tags = ["type=yesno"]
@@ -116,15 +120,15 @@ sample = 3
 skip = 3
 corpus = ["nq_open", "squad"]
 against = "near.hybrid.answers=false.k=7"
-[sets.user]
+[sets.other]
 data = "popqa"
 [[runs]]
-sets = ["near", "user"]
+sets = ["near", "other"]
 method = "hybrid"
 answers = false
 k = 7
 [[runs]]
-sets = ["near", "user"]
+sets = ["near", "other"]
 method = "closed_book"
 [[runs]]
 sets = "near"
@@ -140,7 +144,7 @@ def test_a_set_of_its_own_corpus_is_searched_in_an_index_of_its_own(tmp_path: Pa
     assert grid.has_corpus
     assert grid.indexes(grid.cells) == {
         "nq_open-squad": ("nq_open", "squad"),
-        "default": (),
+        "default": ("popqa",),
         "long-nq_open-squad": ("nq_open", "squad"),
     }
     assert grid.settings.indexes["long-nq_open-squad"].chunk_tokens == 400
@@ -151,25 +155,33 @@ def test_a_set_of_its_own_corpus_is_searched_in_an_index_of_its_own(tmp_path: Pa
         "k": 7,
         "retriever": {"name": "hybrid", "index": "nq_open-squad"},
     }
-    assert written["user.hybrid.answers=false.k=7"]["retriever"] == {"name": "hybrid", "index": "default"}
+    assert written["other.hybrid.answers=false.k=7"]["retriever"] == {"name": "hybrid", "index": "default"}
     assert written["near.closed_book"] == {"name": "closed_book"}
     assert grid.baseline("near") == "near.hybrid.answers=false.k=7"
-    assert not grid.baseline("user")
+    assert not grid.baseline("other")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ('corpus = ["nq_open", "squad"]', 'corpus = "squad"', r"sets\.near\.corpus: 'squad' is not"),
+        ('corpus = ["popqa"]', "", r"sets\.other: no 'corpus', as other sets have one"),
         (
             'corpus = ["nq_open", "squad"]',
-            'corpus = "squad"',
-            r"sets\.near\.corpus: 'squad' is not a table|list",
+            'corpus = ["long"]',
+            r"sets\.near\.corpus: \['long'\] would be the index 'long', which is another",
         ),
+        (
+            'data = "popqa"',
+            'data = "popqa"\ncorpus = ["a/nq_open", "b/squad"]',
+            "would be the index 'nq_open-squad', which is another",
+        ),
+        ('method = "bm25"\nretriever = {', 'method = "bm25"\nretriever = 3 # {', "runs.retriever: 3 is not"),
         ('tags = ["type=yesno"]', "tags = [3]", r"sets\.near: tags: \[3\] is not a list of texts"),
         ("sample = 3\n", "", r"sets\.near: 'skip' is 3, of no sample"),
         (
             "near.hybrid.answers=false.k=7",
-            "user.hybrid.answers=false.k=7",
+            "other.hybrid.answers=false.k=7",
             r"sets\.near\.against: the grid has",
         ),
     ],
@@ -177,3 +189,43 @@ def test_a_set_of_its_own_corpus_is_searched_in_an_index_of_its_own(tmp_path: Pa
 def test_mistakes_of_a_set_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load(tmp_path, OWN.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "index"),
+    [
+        (["/data/nq_open", "./squad"], "nq_open-squad"),
+        (["门"], "corpus-"),
+        ([f"set{number}" for number in range(40)], "corpus-"),
+    ],
+)
+def test_the_index_of_a_corpus_is_a_folder_in_the_home_of_the_grid(
+    tmp_path: Path, corpus: list[str], index: str
+) -> None:
+    grid = load(tmp_path, OWN.replace('["nq_open", "squad"]', json.dumps(corpus)))
+    name = grid.index(grid.cells[0])
+    assert name.startswith(index)
+    assert re.fullmatch(INDEX_NAME, name)
+    assert grid.indexes(grid.cells)[name] == tuple(corpus)
+
+
+def test_the_corpus_of_a_set_is_searched_whichever_retriever_its_method_has(tmp_path: Path) -> None:
+    runs = """
+    [[runs]]
+    sets = "near"
+    method = ["dense", "racot", "retrieve"]
+    [[runs]]
+    sets = "near"
+    method = "retrieve"
+    retriever = ["lexical", { name = "hybrid", depth = 7 }]
+    """
+    own = OWN.partition("[[runs]]")[0].replace('against = "near.hybrid.answers=false.k=7"', "")
+    grid = load(tmp_path, own + runs)
+    index = {"index": "nq_open-squad"}
+    assert [grid.written(cell)["retriever"] for cell in grid.cells] == [
+        {"name": "dense", **index},
+        {"name": "hybrid", "depth": 20, **index},
+        {"name": "hybrid", **index},
+        {"name": "lexical", **index},
+        {"name": "hybrid", "depth": 7, **index},
+    ]

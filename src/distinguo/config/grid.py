@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final, Self, cast, final
 
@@ -137,8 +138,11 @@ class GridSettings:
 
     def index(self, cell: Cell) -> str:
         """The index that `cell` searches, if it searches."""
-        usual, own = str(_retriever(cell).get("index", "default")), self.sets[cell.set].corpus
-        return "-".join([*([] if usual == "default" else [usual]), *own]) if own else usual
+        usual, own = _usual(cell), self.sets[cell.set].corpus
+        if not own:
+            return usual
+        name = "-".join([*([] if usual == "default" else [usual]), *(Path(part).name for part in own)])
+        return name if re.fullmatch(INDEX_NAME, name) else f"corpus-{_mark(usual, *own)}"
 
     def _corpus(self, cell: Cell) -> tuple[str, ...]:
         return tuple(self.sets[cell.set].corpus) or self.corpus
@@ -181,10 +185,22 @@ class GridSettings:
     def _with_own_indexes(self) -> Settings:
         """Its settings, with an index for every corpus: made as the one that the cell would search else."""
         indexes = dict(self.settings.indexes)
+        made = {name: (name, self.corpus) for name in indexes}
         for cell in self.cells:
-            usual = str(_retriever(cell).get("index", "default"))
+            if "retriever" not in _parameters(cell.method):
+                continue
+            name, usual, corpus = self.index(cell), _usual(cell), self._corpus(cell)
+            if self.has_corpus and not corpus:
+                raise ConfigError(
+                    f"sets.{cell.set}: no 'corpus', as other sets have one; expected one, or the grid's"
+                )
+            if made.setdefault(name, (usual, corpus)) != (usual, corpus):
+                raise ConfigError(
+                    f"sets.{cell.set}.corpus: {list(corpus)!r} would be the index {name!r}, which is "
+                    "another; give that or the folder of the set another name"
+                )
             if usual in indexes:  # if not, the cell's own fault is told when it is made
-                indexes.setdefault(self.index(cell), indexes[usual])
+                indexes.setdefault(name, indexes[usual])
         return replace(self.settings, indexes=indexes)
 
 
@@ -199,8 +215,17 @@ def _parameters(method: str) -> Collection[str]:
 def _retriever(cell: Cell) -> Table:
     """The retriever of `cell` as a table: that of its settings, or its method's own."""
     factory = find("method", cell.method, path="runs.method")
-    spec = cell.settings.get("retriever", default_component(factory, "retriever"))
-    return {"name": spec} if isinstance(spec, str) else cast("Table", spec or {"name": "hybrid"})
+    spec = cell.settings.get("retriever", default_component(factory, "retriever") or "hybrid")
+    return {"name": spec} if isinstance(spec, str) else table(spec, path="runs.retriever")
+
+
+def _usual(cell: Cell) -> str:
+    """The index that `cell` would search if its set had no corpus of its own."""
+    return str(_retriever(cell).get("index", "default"))
+
+
+def _mark(*texts: str) -> str:
+    return blake2b("\0".join(texts).encode(), digest_size=6).hexdigest()
 
 
 def _name(value: object) -> str:
