@@ -7,56 +7,72 @@ import pytest
 from distinguo.errors import ParseError
 from distinguo.prompts.expanding import (
     passage,
+    read_passage,
     read_quotes,
     read_rewrite,
     read_thought,
     read_variants,
 )
 from distinguo.records import Completion, Message, Prompt, Sampling, Usage
-from distinguo.stages.expand import ask_each, draw
+from distinguo.stages.expand import draw
 from distinguo.testing import ScriptedLLM
 
 PROMPT = Prompt("p", (Message("user", "Write."),))
 
 
+async def drawn(llm: ScriptedLLM, n: int = 1) -> tuple[str, ...]:
+    return await draw(llm, PROMPT, read_passage, seeds=range(n), tokens=99)
+
+
 async def test_several_are_drawn_with_a_seed_each() -> None:
     llm = ScriptedLLM(lambda _, sampling: f"number {sampling.seed}")
-    assert await draw(llm, PROMPT, 3, tokens=99) == ("number 0", "number 1", "number 2")
+    assert await drawn(llm, 3) == ("number 0", "number 1", "number 2")
     assert llm.samplings == [Sampling(temperature=0.7, seed=seed, max_tokens=99) for seed in range(3)]
 
 
 async def test_one_is_drawn_greedily() -> None:
     llm = ScriptedLLM("The gate\n\n opens   at seven. ")
-    assert await draw(llm, PROMPT, 1, tokens=99) == ("The gate opens at seven.",)
+    assert await drawn(llm) == ("The gate opens at seven.",)
     assert llm.samplings == [Sampling(max_tokens=99)]
 
 
 @pytest.mark.parametrize("reply", ["", " \n", "…", "\u200b"])
 async def test_a_reply_without_words_is_no_passage(reply: str) -> None:
     with pytest.raises(ParseError, match="expected a passage") as caught:
-        await draw(ScriptedLLM(reply), PROMPT, 1, tokens=9)
+        await drawn(ScriptedLLM(reply))
     assert caught.value.raw == reply
 
 
-async def test_one_without_words_among_several_is_an_error_too() -> None:
+async def test_one_without_words_is_asked_for_again_with_its_seed() -> None:
+    def reply(prompt: Prompt, sampling: Sampling) -> str:
+        return "" if (prompt.name, sampling.seed) == ("p", 1) else prompt.name
+
+    llm = ScriptedLLM(reply)
+    assert await drawn(llm, 3) == ("p", "p_repair", "p")
+    (again,) = (prompt for prompt in llm.prompts if prompt.name == "p_repair")
+    assert again.messages[-1].content.endswith("got no words. Reply again with all that was asked for.")
+    assert sorted(sampling.seed for sampling in llm.samplings) == [0, 1, 1, 2]
+
+
+async def test_one_that_stays_without_words_among_several_is_an_error() -> None:
     llm = ScriptedLLM(lambda _, sampling: "" if sampling.seed == 2 else "words")
     with pytest.raises(ParseError, match="expected a passage"):
-        await draw(llm, PROMPT, 4, tokens=9)
+        await drawn(llm, 4)
 
 
 async def test_a_model_that_still_thought_at_the_limit_is_told_of_it() -> None:
     cut = Completion("", is_truncated=True, thinking="Perhaps")
     with pytest.raises(ParseError, match="cut by the token limit"):
-        await draw(ScriptedLLM(cut), PROMPT, 1, tokens=9)
+        await drawn(ScriptedLLM(cut))
 
 
 async def test_a_passage_cut_by_the_limit_is_a_passage() -> None:
-    assert await draw(ScriptedLLM(Completion("The gate", is_truncated=True)), PROMPT, 1, tokens=9)
+    assert await drawn(ScriptedLLM(Completion("The gate", is_truncated=True))) == ("The gate",)
 
 
 async def test_an_unreadable_reply_that_was_kept_says_how_to_forget_it() -> None:
     with pytest.raises(ParseError, match="distinguo cache clear"):
-        await draw(ScriptedLLM(Completion("", usage=Usage(is_cached=True))), PROMPT, 1, tokens=9)
+        await drawn(ScriptedLLM(Completion("", usage=Usage(is_cached=True))))
 
 
 async def test_objects_are_drawn_with_a_seed_each_and_repaired_with_the_same() -> None:
@@ -65,8 +81,8 @@ async def test_objects_are_drawn_with_a_seed_each_and_repaired_with_the_same() -
         return "prose" if is_broken else json.dumps({"query": f"number {sampling.seed}"})
 
     llm = ScriptedLLM(reply)
-    drawn = await ask_each(llm, PROMPT, read_rewrite, schema="{}", seeds=range(3, 6))
-    assert drawn == ("number 3", "number 4", "number 5")
+    found = await draw(llm, PROMPT, read_rewrite, seeds=range(3, 6), tokens=9, schema="{}")
+    assert found == ("number 3", "number 4", "number 5")
     assert sorted(sampling.seed for sampling in llm.samplings) == [3, 4, 4, 5]
     assert {(sampling.temperature, sampling.schema) for sampling in llm.samplings} == {(0.7, "{}")}
 
@@ -82,12 +98,28 @@ def test_there_may_be_nothing_to_quote() -> None:
     assert read_quotes('{"relevant": [1], "quotes": ["Opens at seven.", "."]}') == ("Opens at seven.",)
 
 
-def test_the_thoughts_are_no_part_of_the_passage() -> None:
-    assert read_thought('{"thoughts": "Hm.", "passage": "It opens\\n at seven."}') == "It opens at seven."
-    assert read_thought('{"passage": "Seven."}') == "Seven."
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Thoughts: Which gate? Passage 2 says it.\nPassage: It opens\nat seven.",
+        "**Thoughts:** Hm.\n\n**Passage:** It opens at seven.",
+        "passage：It opens at seven.",
+        "It opens at seven.",
+    ],
+)
+def test_the_thoughts_are_no_part_of_the_passage(reply: str) -> None:
+    assert read_thought(reply) == "It opens at seven."
 
 
-@pytest.mark.parametrize("read", [read_rewrite, read_thought, read_quotes, read_variants])
+@pytest.mark.parametrize(
+    "reply", ["", "Thoughts: Hm, passage 2 says it.", "**Thoughts:** Hm.", "Thoughts: a\nPassage:"]
+)
+def test_thoughts_alone_are_no_passage(reply: str) -> None:
+    with pytest.raises(ParseError, match="expected a passage"):
+        read_thought(reply)
+
+
+@pytest.mark.parametrize("read", [read_rewrite, read_quotes, read_variants])
 @pytest.mark.parametrize("reply", ["", "The north gate.", '{"', "[]", "{}", '{"query": 7, "quotes": 7}'])
 def test_other_replies_are_errors(read: object, reply: str) -> None:
     assert callable(read)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from distinguo.records import Message, Prompt
 
 
-def repair(prompt: Prompt, reply: str, problem: str) -> Prompt:
-    """The conversation so far, the reply, and what was wrong with it."""
-    complaint = f"That reply could not be read: {problem}. Reply again with the JSON object alone."
+def repair(prompt: Prompt, reply: str, problem: str, *, form: str = "the JSON object alone") -> Prompt:
+    """The conversation so far, the reply, what was wrong with it, and the `form` that is wanted."""
+    complaint = f"That reply could not be read: {problem}. Reply again with {form}."
     return Prompt(
         f"{prompt.name}_repair",
         (*prompt.messages, Message("assistant", reply), Message("user", complaint)),

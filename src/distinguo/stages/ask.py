@@ -20,10 +20,10 @@ async def ask(
     prompt: Prompt,
     read: Callable[[str], Value],
     *,
-    schema: str,
+    schema: str = "",
     sampling: Sampling = GREEDY,
 ) -> Value:
-    """What `read` makes of the reply to `prompt`.
+    """What `read` makes of the reply to `prompt`: an object of `schema`, or plain text where that is empty.
 
     An unreadable reply is shown to the model once more (prompt ``…_repair``); if that cannot be read either,
     the `ParseError` of the second reply is raised, and the question ends as *unreadable*. Caches keep such
@@ -35,21 +35,9 @@ async def ask(
         return _read(completion, read)
     except ParseError as error:
         note("unreadable reply", prompt=prompt.name, problem=str(error))
-        again = repair(prompt, completion.text, str(error))
-    return _read_last(await llm.complete(again, wanted), read)
-
-
-async def ask_once(
-    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, sampling: Sampling = GREEDY
-) -> Value:
-    """What `read` makes of the reply to `prompt`, which is plain text: there is no form to repair.
-
-    Raises `ParseError`.
-    """
-    return _read_last(await llm.complete(prompt, sampling), read)
-
-
-def _read_last(completion: Completion, read: Callable[[str], Value]) -> Value:
+        form = "the JSON object alone" if schema else "all that was asked for"
+        again = repair(prompt, completion.text, str(error), form=form)
+    completion = await llm.complete(again, wanted)
     try:
         return _read(completion, read)
     except ParseError as error:

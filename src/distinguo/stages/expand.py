@@ -6,40 +6,27 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from distinguo.concurrently import each
-from distinguo.prompts.expanding import read_passage
 from distinguo.protocols import LLM
 from distinguo.records import Prompt, Sampling
-from distinguo.stages.ask import ask, ask_once
+from distinguo.stages.ask import ask
 
 Value = TypeVar("Value")
 
 VARIED: Final = 0.7
 """The temperature at which several are drawn (HyDE, ThinkQE)."""
 
-LONGEST: Final = 2048
-"""Tokens of a reply under a schema, which ends it long before: the rest is for thinking blocks."""
 
-
-async def draw(llm: LLM, prompt: Prompt, n: int, *, tokens: int) -> tuple[str, ...]:
-    """`n` passages of at most `tokens`: one greedily, several drawn together with the seeds 0 … n - 1.
-
-    Raises `ParseError` for one without words.
-    """
-
-    async def one(seed: int) -> str:
-        sampling = Sampling(temperature=VARIED if n > 1 else 0.0, seed=seed, max_tokens=tokens)
-        return await ask_once(llm, prompt, read_passage, sampling=sampling)
-
-    return await each(one, range(n))
-
-
-async def ask_each(
-    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, schema: str, seeds: range
+async def draw(
+    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, seeds: range, tokens: int, schema: str = ""
 ) -> tuple[Value, ...]:
-    """What `ask` makes of `prompt`, drawn together with each of `seeds`. Raises `ParseError`."""
+    """What `ask` makes of `prompt` with each of `seeds`: of one seed greedily, of several drawn together.
+
+    A reply has at most `tokens`, thinking included. Raises `ParseError` if one cannot be read.
+    """
+    temperature = VARIED if len(seeds) > 1 else 0.0
 
     async def one(seed: int) -> Value:
-        sampling = Sampling(temperature=VARIED, seed=seed, max_tokens=LONGEST)
+        sampling = Sampling(temperature=temperature, seed=seed, max_tokens=tokens)
         return await ask(llm, prompt, read, schema=schema, sampling=sampling)
 
     return await each(one, seeds)

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
-from distinguo.prompts.expanding import QUOTES_SCHEMA, passage, quotes, read_quotes
+from distinguo.prompts.expanding import QUOTES_SCHEMA, passage, quotes, read_passage, read_quotes
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
-from distinguo.stages.expand import ask_each, draw
+from distinguo.stages.expand import draw
 from distinguo.stages.read import read
 from distinguo.stages.search import search
 from distinguo.text.pieces import Pieces
 from distinguo.trace import note, span
 
 _FOUND, _SHOWN = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and tokens of each that are shown
+_QUOTING = 2048  # tokens of a reply; its schema ends it long before, and the rest is for thinking blocks
 
 
 @final
@@ -54,7 +55,8 @@ class Csqe:
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question, the passages written and the quotations."""
         with span("expand"):
-            written = await draw(self.writer, passage(question.text), self.passages, tokens=self.tokens)
+            prompt, seeds = passage(question.text), range(self.passages)
+            written = await draw(self.writer, prompt, read_passage, seeds=seeds, tokens=self.tokens)
         quoted = await self._quoted(question.text) if self.quotings else ()
         with span("search"):
             asked = Probe(question.text, float(self.passages))
@@ -76,7 +78,9 @@ class Csqe:
         shown = [_cut(item.passage) for item in found]
         with span("quote"):
             prompt, seeds = quotes(question, shown), range(self.quotings)
-            replies = await ask_each(self.writer, prompt, read_quotes, schema=QUOTES_SCHEMA, seeds=seeds)
+            replies = await draw(
+                self.writer, prompt, read_quotes, seeds=seeds, tokens=_QUOTING, schema=QUOTES_SCHEMA
+            )
         return _true([quote for reply in replies for quote in reply], shown)
 
 

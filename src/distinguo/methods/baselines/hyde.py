@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
-from distinguo.prompts.expanding import passage
+from distinguo.prompts.expanding import passage, read_passage
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Probe, Query, Question
 from distinguo.stages.expand import draw
@@ -49,7 +49,8 @@ class Hyde:
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question and what might answer it."""
         with span("expand"):
-            written = await draw(self.writer, passage(question.text), self.passages, tokens=self.tokens)
+            prompt, seeds = passage(question.text), range(self.passages)
+            written = await draw(self.writer, prompt, read_passage, seeds=seeds, tokens=self.tokens)
         asked = (Probe(question.text),) if self.includes_question else ()
         with span("search"):
             query = Query((*asked, *(Probe(text, 1.0, "expansion") for text in written)))

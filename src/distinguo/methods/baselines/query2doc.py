@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, final
 
 from distinguo.errors import ConfigError
-from distinguo.prompts.expanding import passage_like
+from distinguo.prompts.expanding import passage_like, read_passage
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Probe, Query, Question
 from distinguo.stages.expand import draw
@@ -48,7 +48,8 @@ class Query2doc:
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question and the passage."""
         with span("expand"):
-            (written,) = await draw(self.writer, passage_like(question.text), 1, tokens=self.tokens)
+            prompt = passage_like(question.text)
+            (written,) = await draw(self.writer, prompt, read_passage, seeds=range(1), tokens=self.tokens)
         with span("search"):
             return await search(self.retriever, Query(self._probes(question.text, written)), self.k)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
-from distinguo.prompts.expanding import THOUGHT_SCHEMA, read_thought, thought
+from distinguo.prompts.expanding import read_thought, thought
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
-from distinguo.stages.expand import ask_each
+from distinguo.stages.expand import draw
 from distinguo.stages.read import read
 from distinguo.stages.search import search
 from distinguo.text.tokens import terms
@@ -23,15 +23,16 @@ _SHOWN = 5  # Yibin-Lei/Think_QE: new passages of a round
 class Thinkqe:
     """ThinkQE (Lei et al. 2025, arXiv 2506.09260): nothing is trained, but the authors take reasoning models.
 
-    Ours asks any model to think in a field of its reply; a reasoning model's thinking block is no part of it
-    either. The weight of a probe stands for repetition.
+    Ours asks any model to think first, in its reply; neither that nor a reasoning model's thinking block is
+    searched with. The question is heavier where the authors repeat it.
 
     Attributes:
         llm: reads the passages.
         writer: thinks and writes.
         retriever: searches before the first round and after each.
         rounds: how often passages are written; 0: the question alone is searched with.
-        samples: passages that are written in a round.
+        samples: passages that are written in a round: one greedily, several drawn at temperature 0.7.
+        tokens: the longest reply, in tokens of the writer; reasoning models, as the authors', need thousands.
         k: passages that are read.
     """
 
@@ -40,12 +41,13 @@ class Thinkqe:
     retriever: Annotated[Retriever, "lexical"]
     rounds: int = 3
     samples: int = 2
+    tokens: int = 512
     k: int = 5
 
     def __post_init__(self) -> None:
         if self.rounds < 0:
             raise ConfigError(f"'rounds' is {self.rounds!r}; expected 0 or more")
-        for name, value in (("samples", self.samples), ("k", self.k)):
+        for name, value in (("samples", self.samples), ("tokens", self.tokens), ("k", self.k)):
             if value < 1:
                 raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
 
@@ -71,7 +73,7 @@ class Thinkqe:
     async def _written(self, question: str, new: list[Passage], number: int) -> tuple[str, ...]:
         seeds = range((number - 1) * self.samples, number * self.samples)
         prompt = thought(question, new)
-        return await ask_each(self.writer, prompt, read_thought, schema=THOUGHT_SCHEMA, seeds=seeds)
+        return await draw(self.writer, prompt, read_thought, seeds=seeds, tokens=self.tokens)
 
     async def _search(self, question: str, written: list[str]) -> tuple[Evidence, ...]:
         """As many passages as are read, and enough for each round to see new ones."""
