@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WITH_MODELS = DISTINGUO_MODELS="$$($(BIN)/distinguo models where)"
 
-.PHONY: demo test check test-train baseline bench models clean
+.PHONY: demo test check test-train baseline contrast racot bench models clean
 
 demo: $(VENV)/base models            ## index the sample corpus and ask three questions
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
@@ -26,6 +26,17 @@ test-train: $(VENV)/train models     ## what needs torch
 baseline: $(VENV)/dev models         ## docs/results/baseline.md: about an hour; broken off, it goes on
 	$(BIN)/distinguo grid docs/results/baseline.toml --out docs/results/baseline --omit-texts \
 		--page docs/results/baseline.md
+
+contrast: $(VENV)/dev models         ## docs/results/contrast.md: about four hours; broken off, it goes on
+	$(BIN)/distinguo models get qwen2.5-coder-0.5b-instruct
+	$(BIN)/distinguo grid docs/results/contrast.toml --out docs/results/contrast --omit-texts \
+		--page docs/results/contrast.md
+	$(WITH_MODELS) $(BIN)/python -m bench.contrast docs/results/contrast.toml docs/results/contrast \
+		docs/results/contrast.md
+
+racot: $(VENV)/dev models            ## docs/results/racot.md: RaCoT's main table; an hour; broken off, it goes on
+	$(BIN)/distinguo grid docs/results/racot.toml --out docs/results/racot --omit-texts \
+		--page docs/results/racot.md
 
 bench: $(VENV)/bench models           ## docs/results/bench.md: ten minutes; fails when a ratio is missed
 	$(WITH_MODELS) $(BIN)/python -m bench --out docs/results/bench.md

@@ -18,6 +18,7 @@ from distinguo.config.signatures import hints_of
 from distinguo.config.starter import STARTER
 from distinguo.errors import ConfigError, DataError
 from distinguo.models.store import Store
+from distinguo.protocols import Embedder
 
 STARTER_MODELS: Final = ("qwen2.5-coder-1.5b-instruct", "all-minilm-l6-v2-int8")
 DAY: Final = 86_400.0
@@ -111,16 +112,20 @@ def _described(name: str) -> tuple[str, dict[str, str]]:
     summary = (inspect.getdoc(factory) or "").partition("\n")[0]
     hints = hints_of(factory)
     settings = {
-        key: _default(hints[key], parameter.default)
+        key: _default(key, hints[key], parameter.default)
         for key, parameter in inspect.signature(factory).parameters.items()
     }
     return summary, settings
 
 
-def _default(hint: object, default: object) -> str:
+def _default(name: str, hint: object, default: object) -> str:
     if default is not inspect.Parameter.empty:
         return repr(default)
-    return repr(get_args(hint)[1]) if get_origin(hint) is Annotated else "'default'"
+    if get_origin(hint) is Annotated:
+        return repr(get_args(hint)[1])
+    if hint is Embedder:
+        return "that of the index"
+    return "'default'" if name == "llm" else "that of llm"
 
 
 def _store() -> Store:

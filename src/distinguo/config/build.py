@@ -162,6 +162,10 @@ class Components:
         written = [str(table.get("model")) for _, table in needs if "url" not in table]
         return tuple(model for model in written if model in self.shelf.store.models)
 
+    def llm(self, name: str = "default") -> LLM:
+        """The language model that the configuration or the catalogue calls `name`. Raises `ConfigError`."""
+        return self._llm(name, "models")
+
     def _llm(self, spec: object, path: str) -> LLM:
         spec, path = self._llm_spec(spec, path)
         return self._once("llm", repr(spec), lambda: self._new_llm(spec, path, self.cache()))
