@@ -36,6 +36,32 @@ from distinguo.stages.hypothesise import hypothesise
 TOP: Final = 5
 """Passages in which two lists are compared (CHR, abstract: top-5)."""
 
+_AUTORAG: Final = """\
+## AutoRAG
+
+Its modules are the question as it is, rewriting, multi-query and HyDE. The one with the best `nDCG@10` on `nq_dev`
+counts as its row on the other sets: `{chosen}`."""
+
+_APART: Final = """\
+## Where CHR is right and HyDE is wrong
+
+How many such questions there are, and how many of them have no passage in common among the first {top} of both (in
+brackets Wilson's 95 % interval).
+
+| right | wrong | metric | disjoint |
+|---|---|---|---|
+"""
+
+_LABELS: Final = """\
+## Hypotheses
+
+Of how many questions H⁻ was missing or said the words of H⁺ (λ = 0), and how often the words of a gold answer stand
+in either.
+
+| set | n | no H⁻ | H⁺ holds the gold | H⁻ holds the gold |
+|---|---|---|---|---|
+"""
+
 
 @dataclass(frozen=True)
 class Apart:
@@ -135,37 +161,25 @@ def sections(grid: GridSettings, folder: Path) -> Iterable[str]:
     dev = {name: rows for name, rows in there.items() if name.startswith("nq_dev.") and _is_module(name)}
     if dev:
         chosen = best(examples_of(grid, "nq_dev"), dev, measure="nDCG@10")
-        yield (
-            "## AutoRAG\n\nIts modules are the question as it is, rewriting, multi-query and HyDE; the one with "
-            f"the best `nDCG@10` on `nq_dev` counts as its row on the other sets: `{chosen.partition('.')[2]}`."
-        )
+        yield _AUTORAG.format(chosen=chosen.partition(".")[2])
     yield from _told_apart(grid, there)
 
 
 def _told_apart(grid: GridSettings, there: Mapping[str, Mapping[str, Row]]) -> Iterable[str]:
     lines: list[str] = []
     for name in grid.sets:
-        mine = {
-            cell: rows
-            for cell, rows in there.items()
-            if cell.startswith(f"{name}.") and "answers=" not in cell
-        }
+        mine = {cell: rows for cell, rows in there.items() if _is_of(cell, name)}
         for cell, rows in mine.items():
             if not cell.startswith(f"{name}.chr."):
                 continue
-            metric = (
-                "option" if all(one.question.choices for one in examples_of(grid, name)) else "contains_words"
-            )
+            examples = examples_of(grid, name)
+            metric = "option" if is_exam(examples) else "contains_words"
             for other, theirs in mine.items():
                 if other.startswith(f"{name}.hyde.") and _llm(other) == _llm(cell):
                     found = apart(examples, rows, theirs, right_by=metric)
                     lines.append(f"| {cell} | {other} | `{metric}` | {found} |")
     if lines:
-        yield (
-            "## Where CHR is right and HyDE is wrong\n\nHow many such questions there are, and how many of them "
-            f"have no passage in common among the first {TOP} of both (in brackets Wilson's 95 % interval).\n\n"
-            "| right | wrong | metric | disjoint |\n|---|---|---|---|\n" + "\n".join(lines)
-        )
+        yield _APART.format(top=TOP) + "\n".join(lines)
 
 
 def _told_labels(path: Path) -> str:
@@ -177,12 +191,7 @@ def _told_labels(path: Path) -> str:
         for name in sets
         for mine in [[row for row in rows if row["set"] == name]]
     ]
-    return (
-        "## Hypotheses\n\nOf how many questions H⁻ was missing or said the words of H⁺ (λ = 0), and how often the "
-        "words of a gold answer stand in either.\n\n"
-        "| set | n | no H⁻ | H⁺ holds the gold | H⁻ holds the gold |\n|---|---|---|---|---|\n"
-        + "\n".join(lines)
-    )
+    return _LABELS + "\n".join(lines)
 
 
 def _count(rows: Sequence[Mapping[str, object]], name: str) -> int:
