@@ -39,14 +39,14 @@ TOP: Final = 5
 _AUTORAG: Final = """\
 ## AutoRAG
 
-Its modules are the question as it is, rewriting, multi-query and HyDE. The one with the best `nDCG@10` on `nq_dev`
-counts as its row on the other sets: `{chosen}`."""
+Its modules are the question as it is, rewriting, multi-query and HyDE. The one with the best `nDCG@10` on
+`nq_dev` counts as its row on the other sets: `{chosen}`."""
 
 _APART: Final = """\
 ## Where CHR is right and HyDE is wrong
 
-How many such questions there are, and how many of them have no passage in common among the first {top} of both (in
-brackets Wilson's 95 % interval).
+How many such questions there are, and how many of them have no passage in common among the first {top} of both
+(in brackets Wilson's 95 % interval).
 
 | right | wrong | metric | disjoint |
 |---|---|---|---|
@@ -55,8 +55,8 @@ brackets Wilson's 95 % interval).
 _LABELS: Final = """\
 ## Hypotheses
 
-Of how many questions H⁻ was missing or said the words of H⁺ (λ = 0), and how often the words of a gold answer stand
-in either.
+Of how many questions H⁻ was missing or said the words of H⁺ (λ = 0), and how often the words of a gold answer
+stand in either.
 
 | set | n | no H⁻ | H⁺ holds the gold | H⁻ holds the gold |
 |---|---|---|---|---|
