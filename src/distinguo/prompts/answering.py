@@ -58,10 +58,13 @@ def from_passages(question: Question, passages: Sequence[Passage], *, difference
     The passages come before the question, so that many questions on the same passages share a prefix.
     `difference` tells the question from a near one with another answer (RaCoT's Δ).
     """
-    asked = delimit("question", question.text)
-    if difference:
-        asked += f"\n{_BEWARE}\n{delimit('difference', difference)}"
+    asked = "\n".join([delimit("question", question.text), *set_apart(difference)])
     return _prompt("answer_from_passages", _FROM_PASSAGES, f"{number_passages(passages)}\n\n{asked}")
+
+
+def set_apart(difference: str) -> list[str]:
+    """The part of a prompt that tells `difference`, delimited; none where there is none."""
+    return [f"{_BEWARE}\n{delimit('difference', difference)}"] if difference else []
 
 
 def number_passages(passages: Sequence[Passage]) -> str:

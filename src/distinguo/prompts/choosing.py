@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import Final
 
 from distinguo.errors import ConfigError, ParseError
-from distinguo.prompts.answering import number_passages
+from distinguo.prompts.answering import number_passages, set_apart
 from distinguo.records import Message, Passage, Prompt, Question
 from distinguo.text.delimit import delimit
 from distinguo.text.json_reply import parse_object, text_or_none
@@ -26,13 +26,13 @@ def choose(question: Question, passages: Sequence[Passage], *, difference: str =
 
     `difference` tells the question from a near one with another answer. Raises `ConfigError` for too many.
     """
+    # One block of plain lines: fences around each option made a small model take the last, whatever it said.
     options = "\n".join(
-        delimit("option", text, letter=letter)
+        f"{letter}. {' '.join(text.split())}"
         for letter, text in zip(_letters(question), question.choices, strict=True)
     )
-    parts = [number_passages(passages), delimit("question", question.text), options]
-    if difference:
-        parts.insert(2, delimit("difference", difference))
+    asked = "\n".join([delimit("question", question.text), *set_apart(difference)])
+    parts = [number_passages(passages), asked, delimit("options", options)]
     return Prompt("choose", (Message("system", _CHOOSE), Message("user", "\n\n".join(filter(None, parts)))))
 
 

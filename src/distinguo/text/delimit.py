@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import Final, Literal, get_args
 
-Tag = Literal["passage", "question", "option", "difference", "sentence", "near"]
+Tag = Literal["passage", "question", "option", "options", "difference", "sentence", "near"]
 
 # Possessive (`*+`): after a `<`, a run of blanks is read once, however long.
 _LOOK_ALIKE: Final = re.compile(rf"<(?=\s*+/?+\s*+(?:{'|'.join(get_args(Tag))})\b)", re.IGNORECASE)
