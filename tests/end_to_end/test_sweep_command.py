@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from distinguo.scoring import plot
 from doubles.command import distinguo
 from doubles.house import house, write_set
 from doubles.openai_server import Asked, Server
@@ -50,7 +51,7 @@ SWEEP = (
 def test_one_number_gives_a_table_and_a_plot_with_intervals(server: Server) -> None:
     assert distinguo(*SWEEP, "--over", "penalty=0:0.5:0.25", "--measure", "recall@1") == 0
     page = Path("out/sweep.md").read_text(encoding="utf-8")
-    table = page.partition("## chr over penalty on gates")[2].partition("\n## ")[0]
+    table = page.partition("## recall@1 of chr over penalty on gates")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:4] for line in table.splitlines() if line.startswith("|")][2:]
     assert [cells[0].strip() for cells in rows] == ["0", "0.25", "0.5"]
     assert all(cells[1].strip() == "4" for cells in rows)
@@ -58,6 +59,9 @@ def test_one_number_gives_a_table_and_a_plot_with_intervals(server: Server) -> N
     (image,) = [line for line in table.splitlines() if line.startswith("![")]
     svg = Path("out") / image.partition("(")[2].rstrip(")")
     assert svg.read_text(encoding="utf-8").count("<svg") == 1
+    points = [line.split("\t") for line in svg.with_suffix(".tsv").read_text(encoding="utf-8").splitlines()]
+    assert points[0] == ["line", "penalty", "n", "recall@1", "low", "high"]
+    assert [point[1:3] for point in points[1:]] == [["0", "4"], ["0.25", "4"], ["0.5", "4"]]
     assert svg.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert "distinguo sweep chr" in page
     assert len([asked for asked in server.asked if asked.path.endswith("/chat/completions")]) == 4
@@ -66,16 +70,21 @@ def test_one_number_gives_a_table_and_a_plot_with_intervals(server: Server) -> N
 def test_the_same_results_make_the_same_files(server: Server) -> None:
     command = (*SWEEP, "--over", "penalty=0,1")
     assert distinguo(*command) == 0
-    files = [path for path in Path("out").iterdir() if path.suffix in (".svg", ".png", ".md")]
+    files = [path for path in Path("out").iterdir() if path.suffix != ".jsonl"]
     before = {path: path.read_bytes() for path in files}
     assert distinguo(*command) == 0
     assert {path: path.read_bytes() for path in before} == before
-    assert len(before) == 3
+    assert {path.suffix for path in before} == {".svg", ".png", ".tsv", ".md"}
 
 
 def test_two_numbers_give_a_line_for_each_value_of_the_second(server: Server) -> None:
     assert distinguo(*SWEEP, "--over", "penalty=0,1", "--over", "question_weight=0.0,0.5") == 0
-    table = Path("out/sweep.md").read_text(encoding="utf-8").partition("## chr over")[2].partition("\n## ")[0]
+    table = (
+        Path("out/sweep.md")
+        .read_text(encoding="utf-8")
+        .partition("## nDCG@10 of chr over")[2]
+        .partition("\n## ")[0]
+    )
     rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("|")][2:]
     assert [(one.strip(), x.strip()) for one, x in rows] == [
         (f"question_weight={weight}", x) for weight in ("0.0", "0.5") for x in ("0", "1")
@@ -91,7 +100,13 @@ def test_two_numbers_give_a_line_for_each_value_of_the_second(server: Server) ->
         (["--over", "penalty=0:1:0"], "goes nowhere"),
         (["--over", "penalty=1:0:0.1"], "goes nowhere"),
         (["--over", "penalty=0:1:0.0001"], "1,000 at most"),
-        (["--over", "penalty=0,1", "--over", "penalty=1,2"], "twice"),
+        (["--over", "k=1,1e999999"], "expected a setting and its values"),
+        (["--over", "penalty=0,1", "--over", "penalty=1,2"], "'penalty' is named twice"),
+        (["--over", "penalty=0,1", "--with", "penalty=1"], "'penalty' is named twice"),
+        (["--over", "penalty=0,1", "--with", "method=dense"], "'method' is no setting"),
+        (["--over", "penalty=0,1", "--with", "question_weight=[0, 1]"], "expected one value"),
+        (["--over", "penalty=0,1", "--measure", "F1"], "nothing that 'F1' could measure"),
+        (["--over", "retriever=1"], "runs.retriever: 1 is not a table"),
         (["--over", "a=1", "--over", "b=1", "--over", "c=1"], "3 times"),
         (["--over", "penalt=0,1"], "did you mean 'penalty'"),
         (["--over", "penalty=0,1", "--measure", "nDGC@10"], "nDGC@10"),
@@ -107,6 +122,45 @@ def test_mistakes_are_told_before_anything_is_asked(
     assert not [asked for asked in server.asked if asked.path.endswith("/chat/completions")]
 
 
-def test_a_metric_that_no_run_has_is_told(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    assert distinguo(*SWEEP, "--over", "penalty=0,1", "--measure", "F1") == 0
-    assert "nothing to plot" in capsys.readouterr().err
+@pytest.mark.parametrize(("measure", "lacks"), [("recall@1", "gold_ids"), ("F1", "answers")])
+def test_a_measure_without_gold_is_told_before_anything_is_asked(
+    server: Server, capsys: pytest.CaptureFixture[str], measure: str, lacks: str
+) -> None:
+    file = Path("sets/gates/questions.jsonl")
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    kept = [{key: value for key, value in row.items() if key != lacks} for row in rows]
+    file.write_text("\n".join(map(json.dumps, kept)), encoding="utf-8")
+    command = [word for word in SWEEP if word != "--no-answers"]
+    assert distinguo(*command, "--over", "penalty=0,1", "--measure", measure) == 2
+    assert f"there is nothing that {measure!r} could measure" in capsys.readouterr().err
+    assert server.asked == []
+
+
+def test_without_matplotlib_a_sweep_says_so_before_anything_is_asked(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plot, "find_spec", lambda name: None)
+    assert distinguo(*SWEEP, "--over", "penalty=0,1") == 2
+    assert "pip install 'distinguo[plot]'" in capsys.readouterr().err
+    assert server.asked == []
+
+
+def test_a_measure_deeper_than_the_rankings_is_noted_below_its_curve(server: Server) -> None:
+    assert distinguo(*SWEEP, "--over", "penalty=0,1") == 0
+    curve = Path("out/sweep.md").read_text(encoding="utf-8").partition("## nDCG@10")[2].partition("\n## ")[0]
+    assert "No ranking has more than 2 documents; nDCG@10 looked for more." in curve
+
+
+def test_each_corpus_has_an_index_of_its_own(server: Server, here: Path) -> None:
+    assert distinguo(*SWEEP, "--over", "penalty=0,1") == 0
+    assert [path.name for path in (here / "home" / "grids" / "sweep" / "indexes").iterdir()] == ["gates"]
+
+
+def test_answers_are_swept_on_the_index_of_the_user(server: Server) -> None:
+    assert distinguo("index", "corpus") == 0
+    words = ("sweep", "dense", "--set", "sets/gates", "--over", "k=1,2", "--measure", "contains_raw")
+    assert distinguo(*words, "--out", "out", "--sample", "3", "--seed", "1") == 0
+    page = Path("out/sweep.md").read_text(encoding="utf-8")
+    assert "distinguo sweep dense --set sets/gates --over k=1,2 --sample 3 --seed 1 --measure" in page
+    assert "## contains_raw of dense over k on gates-3" in page
+    assert page.count("| gates-3.dense.k=") > 2

@@ -289,12 +289,29 @@ def test_a_table_lists_what_a_run_has_and_a_dash_for_what_nobody_can_say() -> No
     assert "`EM`: undefined for 1 of 2: the gold answers have nothing to compare" in remarks(closed)
 
 
+def test_a_search_that_is_not_at_its_end_has_no_share_of_right_answers() -> None:
+    search = judged(run(answered("q", "", "d")), asked("q", "x", documents=("d",)), asked("r", "x"))
+    assert (search.outcomes[0].judged, search.outcomes[0].right) == (0, 0)
+    assert judged(run(Row("q", "failed")), asked("q", "x")).outcomes[0].judged == 1
+
+
+def test_the_summary_has_a_row_for_each_run_with_what_a_question_costs() -> None:
+    row = replace(answered("q", "x", "d"), calls=1, cached_calls=2, prompt_tokens=70, cached_tokens=23)
+    examples = asked("q", "x", documents=("d",)), asked("r", "x", documents=("e",))
+    whole = judged(run(row, answered("r", "no"), name="whole"), *examples, metrics=("EM", "recall@1"))
+    none = judged(run(name="none"), *examples, metrics=("EM", "recall@1"))
+    shown = tables(Report("T", "EM", ignore_self=False, verdicts=(whole, none)))
+    summary = shown.partition("## Summary")[2].partition("\n## ")[0]
+    assert re.search(r"\| whole +\| 2 +\| 0\.500 +\| 0\.500 +\| 1\.5 +\| 46 +\| ", summary)
+    assert re.search(r"\| none \*partial\* +\| 2 +\| 0\.000 +\| 0\.000 +\| – +\| – +\| – ", summary)
+
+
 def test_a_page_of_several_sets_has_a_section_for_each() -> None:
     verdict = judged(run(answered("q", "x", "text", "d")), asked("q", "x", documents=("d",)))
     one = Report("near", "EM", ignore_self=False, verdicts=(verdict,), baseline=verdict)
     shown = page("Title", "make it", [one, replace(one, title="far")])
     heads = [line for line in shown.splitlines() if line.startswith("#")]
-    assert heads[:3] == ["# Title", "## near", "### Outcomes"]
+    assert heads[:3] == ["# Title", "## near", "### Summary"]
     assert heads.index("## far") > heads.index("### Cost")
     assert heads[-1] == "## Runs"
     assert "\nmake it\n" in shown

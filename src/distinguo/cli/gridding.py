@@ -12,26 +12,23 @@ from typing import Self, final
 
 from distinguo.cli.console import complain, err, out, progress, styled
 from distinguo.cli.live import counts
+from distinguo.cli.plotting import check, curve, drawn_beside
 from distinguo.cli.running import AGAIN, Wishes, bring_to_end, cost, set_folder
 from distinguo.cli.setting_up import opened, places
 from distinguo.config.build import Components
 from distinguo.config.fingerprint import fingerprint, segment
-from distinguo.config.grid import GridSettings, PlotSettings, SetSettings
+from distinguo.config.grid import GridSettings, SetSettings
 from distinguo.config.places import Places
 from distinguo.config.signatures import nearest
 from distinguo.documents.readers import read
 from distinguo.errors import BackendError, ConfigError, DataError
 from distinguo.indexing.build import build
-from distinguo.records import Question
+from distinguo.records import Example, Question
 from distinguo.results.file import ResultFile
 from distinguo.running.grid import Cell, sweep
 from distinguo.running.run import Tally
-from distinguo.scoring.curves import Curve, Point
-from distinguo.scoring.judging import OPTION
+from distinguo.scoring.judging import OPTION, is_exam
 from distinguo.scoring.page import Report
-from distinguo.scoring.plot import draw
-from distinguo.scoring.significance import Interval
-from distinguo.scoring.value import Undefined
 from distinguo.trace import Json
 
 
@@ -66,6 +63,9 @@ def run_grid(
     """Bring every cell of the grid to its end; whether all are there."""
     chosen = _chosen(grid, only)
     drawn = {name: _Drawn.of(grid.sets[name]) for name in dict.fromkeys(cell.set for cell in chosen)}
+    for plot in grid.plots if page else ():
+        if plot.set in drawn:
+            check(plot, grid.cells, drawn[plot.set].examples, drawn[plot.set].source)
     with opened(grid.settings, _places(grid), max_tokens=max_tokens) as (made, runner):
         folded = _index(grid, chosen, made)
         for cell in chosen:  # a mistake in one of them is told before the first is run
@@ -91,7 +91,12 @@ class _Drawn:
     """The questions of a set, and the file that they are from."""
 
     source: Path
-    questions: tuple[Question, ...]
+    examples: tuple[Example, ...]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions alone."""
+        return tuple(example.question for example in self.examples)
 
     @classmethod
     def of(cls, chosen: SetSettings) -> Self:
@@ -103,7 +108,7 @@ class _Drawn:
             seed=chosen.seed,
             skip=chosen.skip,
         )
-        return cls(folder.questions, tuple(example.question for example in examples))
+        return cls(folder.questions, examples)
 
 
 @final
@@ -209,43 +214,18 @@ def _write_page(grid: GridSettings, folder: Path, page: Paper) -> None:
             by_set.setdefault(cell.set, []).append(rows)
     reports: list[Report] = []
     for name, files in by_set.items():
-        exam = all(question.choices for question in _Drawn.of(grid.sets[name]).questions)
+        exam = is_exam(_Drawn.of(grid.sets[name]).examples)
         against = _against(grid.baseline(name), files)
         shown = Shown(title=name, against=against, right_by=OPTION if exam else "")
         reports.append(judged(files, grid.sets[name].data, shown))
     curves = [
-        (curve, _drawn(curve, page.path).name)
+        (found, drawn_beside(found, page.path).name)
         for plot in grid.plots
-        if plot.set in by_set and (curve := _curve(plot, grid, by_set[plot.set])).points
+        for found in [curve(plot, grid.cells, by_set.get(plot.set, ()), grid.sets[plot.set].data)]
+        if found.points
     ]
     if reports:
         write_page(page.path, page.command, reports, title=grid.name.capitalize(), curves=curves)
-
-
-def _curve(plot: PlotSettings, grid: GridSettings, files: Sequence[Path]) -> Curve:
-    """What there is of it: a point for each of its cells that is among `files`."""
-    from distinguo.cli.scoring import Wishes as Shown
-    from distinguo.cli.scoring import judged
-
-    cells = {cell.name: place for place, cell in plot.cells(grid.cells).items()}
-    there = [file for file in files if file.stem in cells]
-    points: list[Point] = []
-    shown = Shown(metrics=(plot.measure,))
-    for verdict in judged(there, grid.sets[plot.set].data, shown).verdicts if there else ():
-        figure = verdict.figure(plot.measure)
-        if figure and not isinstance(figure.mean.value, Undefined):
-            interval = figure.interval if isinstance(figure.interval, Interval) else None
-            points.append(Point(*cells[verdict.run.name], figure.mean.n, figure.mean.value, interval))
-    curve = Curve(f"{plot.method} over {plot.over} on {plot.set}", plot.over, plot.measure, tuple(points))
-    if not points:
-        complain(f"nothing to plot of {curve.title!r}: no run has the metric {plot.measure!r}")
-    return curve
-
-
-def _drawn(curve: Curve, page: Path) -> Path:
-    """The SVG of `curve`, beside `page`."""
-    name = "-".join([page.stem, *curve.title.split()])
-    return draw(curve, page.with_name(f"{name}.svg"))[1]
 
 
 def _against(name: str, files: Sequence[Path]) -> str:

@@ -120,7 +120,7 @@ def _verdicts(
         check_questions(run, known)
         is_same = run.header.get("questions") == whole
         asked = _asked(run, file, examples) if is_same else known
-        gold = _gold([example for example in examples if example.question.id in asked], file, wishes)
+        gold = gold_of([example for example in examples if example.question.id in asked], file, wishes)
         gold, count = _standing(gold, run)
         verdict = judge(run, gold, metrics=wishes.metrics, right_by=wishes.right_by, seed=SEED)
         other = () if is_same else ("it was run with another questions file than this",)
@@ -176,8 +176,9 @@ def _drawn(run: Run, file: Path, examples: Sequence[Example]) -> Sequence[Exampl
             return examples
 
 
-def _gold(examples: Sequence[Example], file: Path, wishes: Wishes) -> Gold:
+def gold_of(examples: Sequence[Example], file: Path, wishes: Wishes | None = None) -> Gold:
     """Relevant are the documents that the judgements say; of questions without any, the gold documents."""
+    wishes = wishes or Wishes()
     qrels = wishes.qrels or Folder(file.parent).qrels
     judged = read_qrels(qrels) if qrels else {}
     return Gold(tuple(examples), {**gold_grades(examples), **judged}, wishes.ignore_self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -13,10 +14,12 @@ from distinguo.cli.running import Wishes
 from distinguo.cli.setting_up import settings
 from distinguo.config.grid import GridSettings
 from distinguo.config.settings import toml
+from distinguo.config.signatures import Table
 from distinguo.errors import ConfigError
 
 _MOST: Final = 2
 _MOST_VALUES: Final = 1_000
+_MOST_DIGITS: Final = 15
 
 
 @final
@@ -46,32 +49,41 @@ def _grid(swept: Swept, measure: str, config: Path | None) -> GridSettings:
     """The grid, around the configuration's models, indexes and limits."""
     if not 1 <= len(swept.over) <= _MOST:
         raise ConfigError(f"--over stands {len(swept.over)} times; expected once or twice")
-    axes = dict(map(_axis, swept.over))
-    if len(axes) < len(swept.over):
-        raise ConfigError(f"--over names {next(iter(axes))!r} twice; expected two settings")
-    own = dict(_setting(text) for text in swept.settings)
+    axes, own = list(map(_axis, swept.over)), list(map(_setting, swept.settings))
+    settings_of = _once([*axes, *own, *([] if swept.answers else [("answers", False)])])
     name = f"{Path(swept.questions).name}-{swept.sample}" if swept.sample else Path(swept.questions).name
-    over, *lines = axes
+    over, *lines = [axis for axis, _ in axes]
     plot = {"set": name, "method": swept.method, "over": over, "lines": "".join(lines), "measure": measure}
-    answers = {} if swept.answers else {"answers": False}
     return GridSettings.of(
         {
             "name": "sweep",
-            "corpus": [part for part in swept.corpus.split(",") if part],
             "sets": {
                 name: {
                     "data": swept.questions,
                     "split": swept.split,
                     "sample": swept.sample,
                     "seed": swept.seed,
+                    "corpus": [part for part in swept.corpus.split(",") if part],
                 }
             },
-            "runs": [{"sets": name, "method": swept.method, **answers, **own, **axes}],
+            "runs": [{"sets": name, "method": swept.method, **settings_of}],
             "plots": [plot],
         },
         source="the sweep",
         settings=settings(config),
     )
+
+
+def _once(settings: Iterable[tuple[str, object]]) -> Table:
+    """`settings` as a table; `ConfigError` for one that is named twice, or is none of a method."""
+    found: Table = {}
+    for name, value in settings:
+        if name in found:
+            raise ConfigError(f"the setting {name!r} is named twice; expected once")
+        if name in ("sets", "method"):
+            raise ConfigError(f"{name!r} is no setting of a method")
+        found[name] = value
+    return found
 
 
 def _axis(text: str) -> tuple[str, list[object]]:
@@ -81,10 +93,10 @@ def _axis(text: str) -> tuple[str, list[object]]:
         values = _range(said) if ":" in said else [Decimal(part) for part in said.split(",")]
     except InvalidOperation:
         values = []
-    if not (name and is_said and values and all(value.is_finite() for value in values)):
+    if not (name and is_said and values and all(map(_is_usable, values))):
         raise ConfigError(f"--over {text!r}: expected a setting and its values, as penalty=0:1:0.1 or k=1,5")
     if len(values) > _MOST_VALUES:
-        raise ConfigError(f"--over {text!r} has {len(values):,} values; expected {_MOST_VALUES:,} at most")
+        raise ConfigError(f"--over {text!r} has too many values; expected {_MOST_VALUES:,} at most")
     is_whole = all(value == value.to_integral_value() and "." not in str(value) for value in values)
     return name, [int(value) if is_whole else float(value) for value in values]
 
@@ -92,7 +104,7 @@ def _axis(text: str) -> tuple[str, list[object]]:
 def _range(said: str) -> list[Decimal]:
     """First, last and step, the last one included: decimal, so that 0.1 is 0.1."""
     parts = [Decimal(part) for part in said.split(":")]
-    if len(parts) != 3 or not all(part.is_finite() for part in parts):
+    if len(parts) != 3 or not all(map(_is_usable, parts)):
         raise InvalidOperation
     first, last, step = parts
     if step <= 0 or last < first:
@@ -101,15 +113,22 @@ def _range(said: str) -> list[Decimal]:
     return [first + step * place for place in range(min(count, _MOST_VALUES + 1))]
 
 
+def _is_usable(value: Decimal) -> bool:
+    return value.is_finite() and value.adjusted() < _MOST_DIGITS
+
+
 def _setting(text: str) -> tuple[str, object]:
     """``k=10``: a setting and its value as TOML writes it; a word needs no quotes."""
     name, is_said, said = text.partition("=")
     if not (name and is_said):
         raise ConfigError(f"--with {text!r}: expected a setting and its value, as k=10")
     try:
-        return name, toml(f"value = {said}", source=f"--with {text!r}")["value"]
+        value = toml(f"value = {said}", source=f"--with {text!r}")["value"]
     except ConfigError:
         return name, said
+    if isinstance(value, list):
+        raise ConfigError(f"--with {text!r}: expected one value; what is swept stands in --over")
+    return name, value
 
 
 def _command(swept: Swept, measure: str, folder: Path, config: Path | None) -> str:

@@ -72,6 +72,11 @@ class PlotSettings:
     lines: str = ""
     measure: str = "nDCG@10"
 
+    @property
+    def title(self) -> str:
+        """What is plotted over what."""
+        return f"{self.measure} of {self.method} over {self.over} on {self.set}"
+
     def cells(self, cells: Iterable[Cell]) -> dict[tuple[float, str], Cell]:
         """Those of `cells` that are its points, by number and line; `ConfigError` for two in a place."""
         found: dict[tuple[float, str], Cell] = {}
@@ -260,6 +265,8 @@ def _plots(value: object, cells: Collection[Cell]) -> tuple[PlotSettings, ...]:
         plot = cast("PlotSettings", call(PlotSettings, table(written, path=path), path=path))
         if plot.measure not in ANSWER_METRICS:
             cutoff(plot.measure)
+        if plot.title in (other.title for other in plots):
+            raise ConfigError(f"{path}: a second plot of {plot.title}")
         if not plot.cells(cells):
             raise ConfigError(f"{path}: no run of {plot.method!r} on {plot.set!r} has a number {plot.over!r}")
         plots.append(plot)

@@ -31,12 +31,14 @@ class Curve:
         over: the name of the number.
         measure: the metric, by its name.
         points: in any order.
+        notes: what a reader of the points must know.
     """
 
     title: str
     over: str
     measure: str
     points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def lines(self) -> Mapping[str, Sequence[Point]]:
@@ -44,3 +46,18 @@ class Curve:
         names = dict.fromkeys(point.line for point in self.points)
         ordered = sorted(self.points, key=lambda point: point.x)
         return {name: [point for point in ordered if point.line == name] for name in names}
+
+    @property
+    def tsv(self) -> str:
+        """A line for each point, its values separated by tabs, under a line of names."""
+        rows = [
+            (point.line, f"{point.x:g}", str(point.n), repr(point.mean), *_ends(point.interval))
+            for points in self.lines.values()
+            for point in points
+        ]
+        head = ("line", self.over, "n", self.measure, "low", "high")
+        return "".join("\t".join(row) + "\n" for row in (head, *rows))
+
+
+def _ends(interval: Interval | None) -> tuple[str, str]:
+    return (repr(interval.low), repr(interval.high)) if interval else ("", "")

@@ -81,12 +81,14 @@ class Cost:
     """What a run took.
 
     Attributes:
+        questions: those that have ended, in whatever way.
         calls: model calls that were made, and `cached_calls` that were answered from the cache.
         prompt_tokens, completion_tokens: of the calls made; `cached_tokens`: of both kinds, of the others.
         seconds: mean of the questions that did not fail and took nothing from the cache (others in flight).
         pace: seconds that the run took as a whole for each of these, over its pieces that came to their end.
     """
 
+    questions: int
     calls: int
     cached_calls: int
     prompt_tokens: int
@@ -271,6 +273,7 @@ def _figure(name: str, values: Mapping[str, Value], rows: Mapping[str, Row | Non
 
 def _cost(rows: Sequence[Row], segments: Sequence[Mapping[str, Json]]) -> Cost:
     return Cost(
+        questions=len(rows),
         calls=sum(row.calls for row in rows),
         cached_calls=sum(row.cached_calls for row in rows),
         prompt_tokens=sum(row.prompt_tokens for row in rows),

@@ -29,6 +29,13 @@ Ending = Literal[
 
 ENDINGS: Final[tuple[Ending, ...]] = get_args(Ending)
 
+_JUDGED: Final[tuple[Ending, ...]] = (
+    "answered_right",
+    "answered_wrong",
+    "abstained_right",
+    "abstained_wrong",
+)
+
 NO_GOLD: Final = Undefined("no gold answer is known")
 
 
@@ -55,8 +62,10 @@ class Outcomes:
 
     @property
     def judged(self) -> int:
-        """Those of which it is known what was right."""
-        return self.n - self.counts["answered_unjudged"] - self.counts["abstained_unjudged"]
+        """Those of which it is known what was right; none, if of no answer or abstention it is."""
+        known = sum(self.counts[ending] for ending in _JUDGED)
+        unknown = self.counts["answered_unjudged"] + self.counts["abstained_unjudged"]
+        return 0 if unknown and not known else self.n - unknown
 
     @property
     def right(self) -> int:

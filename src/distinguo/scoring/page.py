@@ -20,9 +20,10 @@ from distinguo.trace import Json
 
 _LEAST_P: Final = 0.0001
 
-
 PROMPTED_ONLY: Final = frozenset({"rankrag"})
 """Methods whose authors trained a model, where ours is only prompted: marked wherever they are compared."""
+
+_SUMMED_UP: Final = ("recall@1", "recall@5", "recall@10", "nDCG@10")
 
 _ROLES: Final = ("llm", "writer", "teacher")
 
@@ -76,6 +77,7 @@ def tables(report: Report) -> str:
     answers = [name for name in _names(report.verdicts) if name in ANSWER_METRICS]
     found = [name for name in _names(report.verdicts) if name not in ANSWER_METRICS]
     sections = [
+        _summary(report),
         _outcomes(report),
         *(_answers(report, answers) if answers else ()),
         *(_found(report, found) if found else ()),
@@ -95,7 +97,8 @@ def _curve(curve: Curve, image: str) -> str:
         for point in points
     ]
     head = [*(["line"] if any(curve.lines) else []), curve.over, "n", f"`{curve.measure}`"]
-    return f"## {curve.title}\n\n![{curve.title}]({image})\n\n{_table(head, rows)}"
+    notes = "".join(f"\n\n{note[:1].upper()}{note[1:]}." for note in curve.notes)
+    return f"## {curve.title}\n\n![{curve.title}]({image})\n\n{_table(head, rows)}{notes}"
 
 
 def _interval(point: Point) -> str:
@@ -105,6 +108,37 @@ def _interval(point: Point) -> str:
 def _section(report: Report) -> str:
     """The tables of `report`, a level lower."""
     return f"## {report.title}\n\n" + re.sub("^## ", "### ", tables(report), flags=re.MULTILINE)
+
+
+def _summary(report: Report) -> str:
+    """One row for each run."""
+    names = [name for name in _names(report.verdicts) if name in _SUMMED_UP]
+    rows = [
+        [
+            _name(verdict),
+            str(verdict.outcomes[0].n),
+            _share(verdict.outcomes[0]).partition(" ")[0],
+            *(_told(figure.mean.value) if (figure := verdict.figure(name)) else "–" for name in names),
+            *_each(verdict),
+            _told(verdict.cost.seconds.value),
+        ]
+        for verdict in report.verdicts
+    ]
+    head = ["run", "n", "right", *(f"`{name}`" for name in names), "calls", "tokens", "latency"]
+    return (
+        "## Summary\n\nModel calls and tokens are those of a question that has ended, whether made or taken "
+        f"from the cache. All columns are explained below.\n\n{_table(head, rows)}"
+    )
+
+
+def _each(verdict: Verdict) -> tuple[str, str]:
+    """Model calls and tokens of a question."""
+    cost = verdict.cost
+    if not cost.questions:
+        return "–", "–"
+    calls = cost.calls + cost.cached_calls
+    tokens = cost.prompt_tokens + cost.completion_tokens + cost.cached_tokens
+    return f"{calls / cost.questions:.1f}", f"{tokens / cost.questions:,.0f}"
 
 
 def _outcomes(report: Report) -> str:

@@ -5,24 +5,29 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from distinguo.errors import ConfigError, DataError
 from distinguo.scoring.curves import Curve
 
 
-def draw(curve: Curve, path: Path) -> tuple[Path, Path]:
-    """Plot `curve` as PNG and SVG, at `path` with these endings: a line and its intervals for each line.
+def can_draw() -> None:
+    """Raise `ConfigError` without matplotlib: asked before what is to be drawn is computed."""
+    if find_spec("matplotlib") is None:
+        raise ConfigError("plots need matplotlib: pip install 'distinguo[plot]'")
+
+
+def draw(curve: Curve, path: Path) -> Path:
+    """Draw `curve` as the SVG `path`, each line with its intervals; beside it a PNG, and the points as TSV.
 
     The files are the same whenever they are drawn. Raises `ConfigError` without matplotlib, and `DataError`
     where they cannot be written.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigError("plots need matplotlib: pip install 'distinguo[plot]'") from error
+    can_draw()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
@@ -43,12 +48,12 @@ def draw(curve: Curve, path: Path) -> tuple[Path, Path]:
     axes.grid(alpha=0.3)
     if any(curve.lines):
         axes.legend()
-    png, svg = path.with_suffix(".png"), path.with_suffix(".svg")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".tsv").write_text(curve.tsv, encoding="utf-8", newline="\n")
         with mpl.rc_context({"svg.hashsalt": "distinguo", "svg.fonttype": "none"}):
-            figure.savefig(png, dpi=150, metadata={"Software": None})
-            figure.savefig(svg, metadata={"Date": None, "Creator": None})
+            figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+            figure.savefig(path, metadata={"Date": None, "Creator": None})
     except OSError as error:
         raise DataError(f"cannot write the plot {str(path)!r}: {error.strerror}") from error
-    return png, svg
+    return path
