@@ -8,7 +8,6 @@ from math import log
 import pytest
 
 from distinguo.errors import ConfigError
-from distinguo.methods.baselines.rankrag import Rankrag
 from distinguo.methods.baselines.vanilla import Vanilla
 from distinguo.methods.racot import Racot
 from distinguo.records import (
@@ -33,7 +32,7 @@ NEAR = "who painted the orlen lighthouse"
 DELTA = "It asks for the designer, not the painter."
 SKETCH = "The Orlen lighthouse was designed by an engineer."
 PASSAGES = [Passage(f"d{number}#1", f"text {number}", document=f"d{number}") for number in range(4)]
-SURE = {"text 0": 0.9, "text 1": 0.7, "text 2": 0.2, "text 3": 0.8}
+SURE = {"text 0": 0.8, "text 1": 0.6, "text 2": 0.2, "text 3": 0.9}
 
 
 class Alike:
@@ -92,11 +91,10 @@ async def test_the_algorithm_box() -> None:
     llm, retriever = ScriptedLLM(script()), ListRetriever(PASSAGES)
     outcome = await made(llm, retriever).answer(QUESTION)
     assert isinstance(outcome, Answer)
-    assert (outcome.text, outcome.citations) == ("Mira Holt", ("d0#1",))
-    assert [(item.passage.document, item.score) for item in outcome.evidence] == [
-        ("d0", Probability(0.9, "relevance")),
-        ("d3", Probability(0.8, "relevance")),
-    ], "0.7 is not above 0.7, and the order is the search's"
+    assert (outcome.text, outcome.citations) == ("Mira Holt", ("d3#1",))
+    assert [item.passage.document for item in outcome.evidence] == ["d3", "d0"], "the most relevant first"
+    assert {(type(item.score), item.score.name) for item in outcome.evidence} == {(Probability, "relevance")}
+    assert [item.score.value for item in outcome.evidence] == pytest.approx([0.9, 0.8])
     assert retriever.queries == [Query.of(SKETCH)]
     names = [prompt.name for prompt in llm.prompts]
     assert names == ["near_question"] * 3 + ["sketch"] + ["relevance"] * 4 + ["answer_from_passages"]
@@ -181,27 +179,7 @@ async def test_the_question_can_be_a_second_probe() -> None:
     assert retriever.queries == [Query((Probe(SKETCH), Probe(QUESTION.text, 0.5)))]
 
 
-async def test_an_empty_difference_its_own_query_and_no_threshold_are_vanilla() -> None:
-    llm, plain = ScriptedLLM(script()), ListRetriever(PASSAGES)
-    expected = await Vanilla(llm, plain, k=4).find(QUESTION)
-    retriever = ListRetriever(PASSAGES)
-    ours = await made(llm, retriever, candidates=0, threshold=-0.1, k=4).find(QUESTION)
-    assert [item.passage for item in ours] == [item.passage for item in expected]
-    assert retriever.queries == plain.queries
-
-
-async def test_without_difference_and_with_the_best_in_order_it_weighs_as_rankrag() -> None:
-    llm = ScriptedLLM(script())
-    expected = await Rankrag(llm, ListRetriever(PASSAGES), k=2).find(QUESTION)
-    asked = [prompt for prompt in llm.prompts if prompt.name == "relevance"]
-    assert [item.passage.document for item in expected] == ["d0", "d3"]
-    llm = ScriptedLLM(script())
-    settings = {"candidates": 0, "uses_difference": False, "threshold": -0.1, "reranks": True, "k": 2}
-    assert await made(llm, **settings).find(QUESTION) == expected
-    assert [prompt for prompt in llm.prompts if prompt.name == "relevance"] == asked
-
-
-@pytest.mark.parametrize(("otherwise", "kept"), [("best", ["d0"]), ("none", [])])
+@pytest.mark.parametrize(("otherwise", "kept"), [("best", ["d3"]), ("none", [])])
 async def test_where_nothing_passes(otherwise: str, kept: list[str]) -> None:
     trace = Trace("t", "q")
     with tracing(trace):
@@ -213,6 +191,27 @@ async def test_where_nothing_passes(otherwise: str, kept: list[str]) -> None:
     assert names.count("passage dropped") == 4 - len(kept)
 
 
+async def test_silence_where_nothing_passes_says_so_and_asks_no_reader() -> None:
+    llm = ScriptedLLM(script())
+    outcome = await made(llm, threshold=0.95, otherwise="none").answer(QUESTION)
+    assert outcome == Abstention("none of the passages found is relevant enough")
+    assert llm.prompts[-1].name == "relevance"
+    nothing = await made(ScriptedLLM(script()), ListRetriever([]), otherwise="none").answer(QUESTION)
+    assert nothing == Abstention("no passage was found")
+
+
+async def test_what_passes_but_is_not_among_the_best_k_is_told() -> None:
+    trace = Trace("t", "q")
+    with tracing(trace):
+        found = await made(ScriptedLLM(script()), threshold=0.5, k=2).find(QUESTION)
+    assert [item.passage.document for item in found] == ["d3", "d0"]
+    told = [event.fields for event in trace.events if event.name == "passage dropped"]
+    assert [(fields["passage"], fields["reason"]) for fields in told] == [
+        ("d2#1", "not above the threshold"),
+        ("d1#1", "not among the best 2"),
+    ]
+
+
 async def test_each_passage_dropped_is_told_with_its_score() -> None:
     trace = Trace("t", "q")
     with tracing(trace):
@@ -222,7 +221,7 @@ async def test_each_passage_dropped_is_told_with_its_score() -> None:
         for event in trace.events
         if event.name == "passage dropped"
     }
-    assert dropped == {"d1#1": (pytest.approx(0.7), 0.7), "d2#1": (pytest.approx(0.2), 0.7)}
+    assert dropped == {"d1#1": (pytest.approx(0.6), 0.7), "d2#1": (pytest.approx(0.2), 0.7)}
 
 
 async def test_a_backend_without_probabilities_is_asked_for_a_number() -> None:

@@ -7,11 +7,11 @@ from typing import Annotated, final
 
 from distinguo.errors import ConfigError
 from distinguo.protocols import LLM, Embedder, Retriever
-from distinguo.records import Evidence, Outcome, Probe, Query, Question
+from distinguo.records import Abstention, Evidence, Outcome, Probe, Query, Question
 from distinguo.stages.contrast import Band, Contrast, Form, contrast, enrich
 from distinguo.stages.read import read
 from distinguo.stages.search import search
-from distinguo.stages.weigh import Otherwise, Relevance, above, best_first, weigh
+from distinguo.stages.weigh import Otherwise, Relevance, above, best, weigh
 from distinguo.trace import span
 
 
@@ -25,7 +25,8 @@ class Racot:
         teacher: writes near questions.
         embedder: tells how like two questions are (Eq. 2).
         retriever: both searches, their first 20 each, fused and cut to `pool` (App. B).
-        candidates: near questions that are written; 0: none, and the question itself is searched with.
+        candidates: near questions that are written; 1: the first, whatever the band says; 0: none, and the
+            question itself is searched with.
         low, high: the band, as cosines, both ends in it.
         form: what Q* is; see `distinguo.stages.contrast.enrich`.
         question_weight: the question itself as a second probe beside Q*; the paper has none.
@@ -34,8 +35,7 @@ class Racot:
         uses_difference: whether Δ stands in what is asked of passages and of the answer.
         threshold: τ; a passage stays whose probability is greater.
         otherwise: what is read if none is: the best one, as the authors' code does, or none, which abstains.
-        reranks: whether those that stay are read in the order of their probabilities, not of the search.
-        k: passages that are read at most; the paper reads all that stay.
+        k: passages that are read at most, the most relevant first; the paper reads all that stay.
     """
 
     llm: LLM
@@ -52,7 +52,6 @@ class Racot:
     uses_difference: bool = True
     threshold: float = 0.7
     otherwise: Otherwise = "best"
-    reranks: bool = False
     k: int = 20
 
     def __post_init__(self) -> None:
@@ -71,13 +70,17 @@ class Racot:
             raise ConfigError(f"'question_weight' is {self.question_weight!r}; expected 0 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
-        """The passages that stay, at most `k`."""
-        return await self._kept(question, await self._contrast(question))
+        """The passages that stay, at most `k`, the most relevant first; unweighed, in the search's order."""
+        found = await self._contrast(question)
+        return await self._kept(question, found, await self._pool(question, found))
 
     async def answer(self, question: Question) -> Outcome:
         """Answer from them with Δ in mind (Eq. 7), or abstain."""
         found = await self._contrast(question)
-        kept = await self._kept(question, found)
+        pool = await self._pool(question, found)
+        kept = await self._kept(question, found, pool)
+        if pool and not kept:
+            return Abstention.because("none of the passages found is relevant enough")
         with span("read"):
             return await read(self.llm, question, kept, difference=self._difference(found))
 
@@ -88,23 +91,24 @@ class Racot:
                 self.teacher, self.embedder, question.text, candidates=self.candidates, band=band
             )
 
-    async def _kept(self, question: Question, found: Contrast) -> tuple[Evidence, ...]:
+    async def _pool(self, question: Question, found: Contrast) -> tuple[Evidence, ...]:
         with span("sketch"):
             sketch = await enrich(self.llm, question.text, found, form=self.form)
+        probes = [Probe(sketch)]
+        if self.question_weight and sketch != question.text:
+            probes.append(Probe(question.text, self.question_weight))
         with span("search"):
-            probes = (Probe(sketch), *self._question(question, sketch))
-            pool = await search(self.retriever, Query(probes), self.pool if self.filters else self.k)
+            return await search(self.retriever, Query(tuple(probes)), self.pool if self.filters else self.k)
+
+    async def _kept(
+        self, question: Question, found: Contrast, pool: tuple[Evidence, ...]
+    ) -> tuple[Evidence, ...]:
         if not self.filters:
             return pool
         with span("weigh"):
             scorer = Relevance(self.llm, self._difference(found))
             weighed = await weigh(scorer, question.text, pool)
-            kept = above(weighed, self.threshold, otherwise=self.otherwise)
-        return (best_first(kept) if self.reranks else kept)[: self.k]
-
-    def _question(self, question: Question, sketch: str) -> tuple[Probe, ...]:
-        is_probe = self.question_weight and sketch != question.text
-        return (Probe(question.text, self.question_weight),) if is_probe else ()
+            return best(above(weighed, self.threshold, otherwise=self.otherwise), self.k)
 
     def _difference(self, found: Contrast) -> str:
         return found.difference if self.uses_difference else ""

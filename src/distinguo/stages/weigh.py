@@ -32,8 +32,9 @@ _ONE_WORD: Final = Sampling(max_tokens=1, first_token=(YES, NO))
 class Relevance:
     """A `Scorer`: p(Relevant | passage, question, Δ) by a language model (RaCoT, Eq. 5).
 
-    It is p(Yes) / (p(Yes) + p(No)) as the reply's first token. Where a backend tells neither, the model is
-    asked for a number instead, and the trace says so.
+    It is p(Yes) / (p(Yes) + p(No)) as the reply's first token. A backend that tells one of them alone holds
+    the other for less likely, and what the first leaves is all it can have. Where neither is told, the model
+    is asked for a number instead, and the trace says so.
     """
 
     llm: LLM
@@ -42,18 +43,12 @@ class Relevance:
     async def score(self, query: str, passage: Passage) -> Probability:
         """The probability that `passage` helps to answer `query`. Raises `BackendError` or `ParseError`."""
         prompt = is_relevant(query, passage, difference=self.difference)
-        match _told(await self.llm.complete(prompt, _ONE_WORD)):
-            case float() as yes, float() as no:
-                share = yes / (yes + no) if yes + no else 0.0
-            case float() as yes, None:
-                share = yes
-            case None, float() as no:
-                share = 1.0 - no
-            case _:
-                note("no first-token probabilities", passage=passage.id, instead="a number in words")
-                asked = percent_relevant(query, passage, difference=self.difference)
-                share = await ask(self.llm, asked, read_percent, schema=PERCENT_SCHEMA)
-        return Probability(min(1.0, max(0.0, share)), "relevance")
+        share = _share(await self.llm.complete(prompt, _ONE_WORD))
+        if share is None:
+            note("no first-token probabilities", passage=passage.id, instead="a number in words")
+            asked = percent_relevant(query, passage, difference=self.difference)
+            share = await ask(self.llm, asked, read_percent, schema=PERCENT_SCHEMA)
+        return Probability(share, "relevance")
 
 
 async def weigh(scorer: Scorer, query: str, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -79,26 +74,28 @@ def above(weighed: Sequence[Evidence], threshold: float, *, otherwise: Otherwise
         note("nothing passes", threshold=threshold)
     for item in weighed:
         if item not in kept:
-            note(
-                "passage dropped",
-                passage=item.passage.id,
-                score=item.score.value,
-                threshold=threshold,
-                reason="not above the threshold",
-            )
+            _note_dropped(item, threshold=threshold, reason="not above the threshold")
     return kept
 
 
-def best_first(weighed: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """`weighed` by score; equals stay in their order."""
-    return tuple(sorted(weighed, key=lambda item: -item.score.value))
+def best(weighed: Sequence[Evidence], k: int) -> tuple[Evidence, ...]:
+    """The `k` of `weighed` that score most, best first, equals in their order; the trace tells the others."""
+    ranked = sorted(weighed, key=lambda item: -item.score.value)
+    for item in ranked[k:]:
+        _note_dropped(item, reason=f"not among the best {k}")
+    return tuple(ranked[:k])
 
 
-def _told(completion: Completion) -> tuple[float | None, float | None]:
-    """The probabilities of Yes and No; None for one that the backend did not tell."""
-    likely = dict(completion.first_token)
-    yes, no = (exp(likely[word]) if word in likely else None for word in (YES, NO))
-    return yes, no
+def _share(completion: Completion) -> float | None:
+    """What Yes has of the probability of Yes and No; None where the backend tells neither."""
+    likely = {word: min(1.0, exp(logprob)) for word, logprob in completion.first_token}
+    if not any(likely.values()):
+        return None
+    yes, no = (
+        likely[word] if word in likely else min(likely[other], 1 - likely[other])
+        for word, other in ((YES, NO), (NO, YES))
+    )
+    return yes / (yes + no)
 
 
 async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | None:
@@ -107,3 +104,7 @@ async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | Non
     except ParseError as error:
         note("passage dropped", passage=item.passage.id, reason=f"its relevance cannot be read: {error}")
         return None
+
+
+def _note_dropped(item: Evidence, **told: float | str) -> None:
+    note("passage dropped", passage=item.passage.id, score=item.score.value, **told)

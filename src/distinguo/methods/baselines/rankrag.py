@@ -10,7 +10,7 @@ from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Query, Question
 from distinguo.stages.read import read
 from distinguo.stages.search import search
-from distinguo.stages.weigh import Relevance, best_first, weigh
+from distinguo.stages.weigh import Relevance, best, weigh
 from distinguo.trace import span
 
 
@@ -41,7 +41,7 @@ class Rankrag:
         with span("search"):
             found = await search(self.retriever, Query.of(question.text), self.pool)
         with span("weigh"):
-            return best_first(await weigh(Relevance(self.llm), question.text, found))[: self.k]
+            return best(await weigh(Relevance(self.llm), question.text, found), self.k)
 
     async def answer(self, question: Question) -> Outcome:
         """Answer from them, or abstain."""
