@@ -45,8 +45,8 @@ Its modules are the question as it is, rewriting, multi-query and HyDE. The one 
 _APART: Final = """\
 ## Where CHR is right and HyDE is wrong
 
-How many such questions there are, and how many of them have no passage in common among the first {top} of both
-(in brackets Wilson's 95 % interval).
+How many such questions there are, and how many of them have no passage in common among the first {top} of
+both (in brackets Wilson's 95 % interval).
 
 | right | wrong | metric | disjoint |
 |---|---|---|---|

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from distinguo.prompts import answering, choosing, contrasting, relevance
+from distinguo.prompts import answering, choosing, contrasting, expanding, relevance
 from distinguo.prompts.repair import repair
 from distinguo.records import Passage, Prompt, Question
 
@@ -38,6 +38,16 @@ PROMPTS = {
     "relevance": relevance.is_relevant(PLAIN.text, PASSAGES[1]),
     "relevance_difference": relevance.is_relevant(PLAIN.text, PASSAGES[0], difference="north, not south"),
     "relevance_percent": relevance.percent_relevant(PLAIN.text, PASSAGES[0]),
+    "hypothetical_passage": expanding.passage(PLAIN.text),
+    "hypothetical_passage_repair": repair(
+        expanding.passage(PLAIN.text), "", "expected a passage, got no words", form="all that was asked for"
+    ),
+    "passage_by_examples": expanding.passage_like(PLAIN.text),
+    "rewrite": expanding.rewrite(PLAIN.text),
+    "other_wordings": expanding.variants(PLAIN.text),
+    "key_sentences": expanding.quotes(PLAIN.text, PASSAGES),
+    "thought_passage": expanding.thought(PLAIN.text, PASSAGES),
+    "thought_passage_alone": expanding.thought(PLAIN.text, ()),
     "answer_closed_book": answering.closed_book(PLAIN),
     "answer_closed_book_repair": repair(answering.closed_book(PLAIN), "07:00", "expected a JSON object"),
 }

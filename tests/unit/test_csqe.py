@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -26,19 +25,20 @@ def writer(*quotings: Sequence[str]) -> ScriptedLLM:
     def reply(prompt: Prompt, sampling: Sampling) -> str:
         if prompt.name == "hypothetical_passage":
             return f"passage {sampling.seed}"
-        return json.dumps({"relevant": [1], "quotes": quotings[sampling.seed]})
+        return "\n".join(f"[1] {quote}" for quote in quotings[sampling.seed]) or "none"
 
     return ScriptedLLM(reply)
 
 
 async def found_with(
     model: ScriptedLLM, passages: Sequence[Passage] = PASSAGES, **numbers: int
-) -> tuple[list[Query], dict[str, dict[str, Json]]]:
-    """The queries, and the fields of the notes by their names."""
+) -> tuple[list[Query], list[tuple[str, Json]]]:
+    """The queries; name and text of each note."""
     retriever, trace = ListRetriever(passages), Trace("t", "")
     with tracing(trace):
         await Csqe(ScriptedLLM([]), model, retriever, **numbers).find(QUESTION)
-    return retriever.queries, {event.name: event.fields for event in trace.events if event.kind == "note"}
+    notes = [event for event in trace.in_order() if event.kind == "note"]
+    return retriever.queries, [(event.name, event.fields.get("text")) for event in notes]
 
 
 def keqe_query(passages: int, *quotations: str) -> Query:
@@ -59,7 +59,7 @@ async def test_the_second_query_has_the_question_the_passages_and_the_quotations
 async def test_what_stands_in_no_passage_is_no_quotation() -> None:
     queries, notes = await found_with(writer(["It is narrow.", "It is wide."], ["opens at eight"]))
     assert queries[-1] == keqe_query(2, "It is wide.")
-    assert notes["quotations dropped"]["count"] == 2
+    assert notes == [("quotation dropped", "It is narrow."), ("quotation dropped", "opens at eight")]
 
 
 @pytest.mark.parametrize("quotes", [[], ["It is narrow."]])
@@ -103,14 +103,20 @@ async def test_what_is_quoted_beyond_the_cut_was_not_shown() -> None:
     assert queries[-1] == keqe_query(2)
 
 
-@pytest.mark.parametrize("reply", ["", "It is wide.", '{"quotes": "It is wide."}'])
-async def test_quotings_that_cannot_be_read_leave_the_question_unreadable(reply: str) -> None:
+@pytest.mark.parametrize("reply", ["", "[1]", "…"])
+async def test_quotings_without_words_are_errors(reply: str) -> None:
     model = ScriptedLLM(lambda prompt, _: "words" if prompt.name == "hypothetical_passage" else reply)
-    with pytest.raises(ParseError):
+    with pytest.raises(ParseError, match="expected sentences"):
         await found_with(model)
 
 
-@pytest.mark.parametrize("name", ["passages", "tokens", "k", "quotings"])
+async def test_prose_is_no_quotation() -> None:
+    queries, notes = await found_with(writer(["None of them says when."], ["Sure! I quote: It is wide."]))
+    assert queries[-1] == keqe_query(2)
+    assert len(notes) == 2
+
+
+@pytest.mark.parametrize("name", ["passages", "tokens", "quoting_tokens", "k", "quotings"])
 def test_numbers_out_of_range_are_named(name: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' is -1; expected"):
         Csqe(ScriptedLLM([]), ScriptedLLM([]), ListRetriever([]), **{name: -1})

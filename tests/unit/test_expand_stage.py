@@ -1,7 +1,5 @@
 """What is drawn from a writer: seeds, temperatures and limits; and what counts as a passage."""
 
-import json
-
 import pytest
 
 from distinguo.errors import ParseError
@@ -75,27 +73,20 @@ async def test_an_unreadable_reply_that_was_kept_says_how_to_forget_it() -> None
         await drawn(ScriptedLLM(Completion("", usage=Usage(is_cached=True))))
 
 
-async def test_objects_are_drawn_with_a_seed_each_and_repaired_with_the_same() -> None:
-    def reply(prompt: Prompt, sampling: Sampling) -> str:
-        is_broken = sampling.seed == 4 and not prompt.name.endswith("_repair")
-        return "prose" if is_broken else json.dumps({"query": f"number {sampling.seed}"})
-
-    llm = ScriptedLLM(reply)
-    found = await draw(llm, PROMPT, read_rewrite, seeds=range(3, 6), tokens=9, schema="{}")
-    assert found == ("number 3", "number 4", "number 5")
-    assert sorted(sampling.seed for sampling in llm.samplings) == [3, 4, 4, 5]
-    assert {(sampling.temperature, sampling.schema) for sampling in llm.samplings} == {(0.7, "{}")}
-
-
 def test_other_wordings_are_three_at_most_and_have_words() -> None:
     assert read_variants('{"queries": ["a", " ", "b?", "...", "c", "d"]}') == ("a", "b?", "c")
     with pytest.raises(ParseError, match="expected other wordings"):
         read_variants('{"queries": ["", "?"]}')
 
 
-def test_there_may_be_nothing_to_quote() -> None:
-    assert read_quotes('{"relevant": [], "quotes": []}') == ()
-    assert read_quotes('{"relevant": [1], "quotes": ["Opens at seven.", "."]}') == ("Opens at seven.",)
+@pytest.mark.parametrize("reply", ["none", "None.", '"none"'])
+def test_there_may_be_nothing_to_quote(reply: str) -> None:
+    assert read_quotes(reply) == ()
+
+
+def test_each_line_is_a_quotation_without_its_number_and_outer_quotation_marks() -> None:
+    reply = '[2] It opens at "seven".\n\n- [3]: “It is wide.”\n* 1961 was.\n[2] It opens at "seven".\n...'
+    assert read_quotes(reply) == ('It opens at "seven".', "It is wide.", "1961 was.")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +110,8 @@ def test_thoughts_alone_are_no_passage(reply: str) -> None:
         read_thought(reply)
 
 
-@pytest.mark.parametrize("read", [read_rewrite, read_quotes, read_variants])
-@pytest.mark.parametrize("reply", ["", "The north gate.", '{"', "[]", "{}", '{"query": 7, "quotes": 7}'])
+@pytest.mark.parametrize("read", [read_rewrite, read_variants])
+@pytest.mark.parametrize("reply", ["", "The north gate.", '{"', "[]", "{}", '{"query": 7, "queries": 7}'])
 def test_other_replies_are_errors(read: object, reply: str) -> None:
     assert callable(read)
     with pytest.raises(ParseError):

@@ -25,7 +25,7 @@ TEXT = "The north gate opens at seven."
 WRITTEN: dict[str, Reply] = {
     "hypothetical_passage": TEXT,
     "passage_by_examples": TEXT,
-    "key_sentences": json.dumps({"relevant": [1], "quotes": ["text 0"]}),
+    "key_sentences": "[1] text 0",
     "thought_passage": f"Thoughts: Hm.\nPassage: {TEXT}",
     "rewrite": json.dumps({"query": "gate"}),
     "other_wordings": json.dumps({"queries": ["gate", "hours", "opening"]}),

@@ -17,16 +17,16 @@ VARIED: Final = 0.7
 
 
 async def draw(
-    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, seeds: range, tokens: int, schema: str = ""
+    llm: LLM, prompt: Prompt, read: Callable[[str], Value], *, seeds: range, tokens: int
 ) -> tuple[Value, ...]:
-    """What `ask` makes of `prompt` with each of `seeds`: of one seed greedily, of several drawn together.
+    """What `read` makes of replies to `prompt`: of one seed greedily, of several drawn together.
 
-    A reply has at most `tokens`, thinking included. Raises `ParseError` if one cannot be read.
+    A reply is plain text of at most `tokens`, thinking included. Raises `ParseError` if one cannot be read.
     """
     temperature = VARIED if len(seeds) > 1 else 0.0
 
     async def one(seed: int) -> Value:
         sampling = Sampling(temperature=temperature, seed=seed, max_tokens=tokens)
-        return await ask(llm, prompt, read, schema=schema, sampling=sampling)
+        return await ask(llm, prompt, read, sampling=sampling)
 
     return await each(one, seeds)

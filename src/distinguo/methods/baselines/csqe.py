@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
-from distinguo.prompts.expanding import QUOTES_SCHEMA, passage, quotes, read_passage, read_quotes
+from distinguo.prompts.expanding import passage, quotes, read_passage, read_quotes
 from distinguo.protocols import LLM, Retriever
 from distinguo.records import Evidence, Outcome, Passage, Probe, Query, Question
 from distinguo.stages.expand import draw
@@ -16,7 +16,6 @@ from distinguo.text.pieces import Pieces
 from distinguo.trace import note, span
 
 _FOUND, _SHOWN = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and tokens of each that are shown
-_QUOTING = 2048  # tokens of a reply; its schema ends it long before, and the rest is for thinking blocks
 
 
 @final
@@ -24,16 +23,17 @@ _QUOTING = 2048  # tokens of a reply; its schema ends it long before, and the re
 class Csqe:
     """Corpus-Steered Query Expansion (Lei et al. 2024, arXiv 2402.18031): nothing is trained.
 
-    The authors draw at temperature 1 up to 1024 tokens and repeat the question; ours draws at 0.7 and weighs
-    it. They take whatever stands in quotation marks; here a quotation must stand in a passage shown.
+    The authors draw at temperature 1 up to 1024 tokens, and repeat the question; ours draws shorter replies
+    at 0.7, and weighs it. They take what stands in quotation marks; ours must stand in a passage shown.
 
     Attributes:
         llm: reads the passages.
         writer: writes passages and quotes.
-        retriever: searches twice, if anything is quoted.
+        retriever: searches before and after quoting.
         passages: how many are written, and how heavy the question is beside them.
         quotings: how often the first search's passages are quoted from; 0: not at all, which is KEQE.
         tokens: the longest passage, in tokens of the writer, its thinking included.
+        quoting_tokens: the same for the quotations of one quoting.
         k: passages that are read.
     """
 
@@ -43,14 +43,19 @@ class Csqe:
     passages: int = 2
     quotings: int = 2
     tokens: int = 128
+    quoting_tokens: int = 512
     k: int = 5
 
     def __post_init__(self) -> None:
-        for name, value in (("passages", self.passages), ("tokens", self.tokens), ("k", self.k)):
-            if value < 1:
-                raise ConfigError(f"{name!r} is {value!r}; expected 1 or more")
-        if self.quotings < 0:
-            raise ConfigError(f"'quotings' is {self.quotings!r}; expected 0 or more")
+        for name, value, least in (
+            ("passages", self.passages, 1),
+            ("quotings", self.quotings, 0),
+            ("tokens", self.tokens, 1),
+            ("quoting_tokens", self.quoting_tokens, 1),
+            ("k", self.k, 1),
+        ):
+            if value < least:
+                raise ConfigError(f"{name!r} is {value!r}; expected {least} or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The `k` best passages for the question, the passages written and the quotations."""
@@ -78,9 +83,8 @@ class Csqe:
         shown = [_cut(item.passage) for item in found]
         with span("quote"):
             prompt, seeds = quotes(question, shown), range(self.quotings)
-            replies = await draw(
-                self.writer, prompt, read_quotes, seeds=seeds, tokens=_QUOTING, schema=QUOTES_SCHEMA
-            )
+            tokens = self.quoting_tokens
+            replies = await draw(self.writer, prompt, read_quotes, seeds=seeds, tokens=tokens)
         return _true([quote for reply in replies for quote in reply], shown)
 
 
@@ -102,11 +106,12 @@ def _cut(passage: Passage) -> Passage:
 
 
 def _true(quotations: list[str], shown: list[Passage]) -> tuple[str, ...]:
-    """Those that stand in a passage, whatever their case and line breaks; the trace counts the others."""
+    """Those that stand in a passage, whatever their case and line breaks; the trace tells the others."""
     texts = [_plain(passage.text) for passage in shown]
     true = tuple(quote for quote in quotations if any(_plain(quote) in text for text in texts))
-    if untrue := len(quotations) - len(true):
-        note("quotations dropped", count=untrue, reason="they stand in no passage shown")
+    for quote in quotations:
+        if quote not in true:
+            note("quotation dropped", text=quote, reason="it stands in no passage shown")
     return true
 
 
