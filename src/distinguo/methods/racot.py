@@ -18,7 +18,7 @@ from distinguo.trace import span
 @final
 @dataclass(frozen=True, slots=True)
 class Racot:
-    """Contrastive reasoning before retrieval (RaCoT, arXiv 2510.22710, Algorithm 1).
+    """RaCoT (arXiv 2510.22710, Algorithm 1): contrast before the search, a filter after it.
 
     Attributes:
         llm: M_RaCoT and M_gen: writes Q*, weighs passages, answers.

@@ -96,7 +96,7 @@ def keqe(
     tokens: int = 128,
     k: int = 5,
 ) -> Csqe:
-    """The part of CSQE that knows nothing of the corpus, with as many passages as it has alone."""
+    """KEQE, the part of CSQE that knows nothing of the corpus, with as many passages as it has alone."""
     return Csqe(llm, writer, retriever, passages, quotings=0, tokens=tokens, k=k)
 
 

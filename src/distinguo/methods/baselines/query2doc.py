@@ -70,12 +70,12 @@ class Query2doc:
 def query2doc(
     llm: LLM, writer: LLM, retriever: Annotated[Retriever, "lexical"], tokens: int = 128, k: int = 5
 ) -> Query2doc:
-    """The sparse form."""
+    """query2doc for lexical search: the question, five times as heavy, and a passage written by example."""
     return Query2doc(llm, writer, retriever, "sparse", tokens, k)
 
 
 def query2doc_dense(
     llm: LLM, writer: LLM, retriever: Annotated[Retriever, "dense"], tokens: int = 128, k: int = 5
 ) -> Query2doc:
-    """The dense form."""
+    """query2doc for dense search: the question and a passage written by example, as one text."""
     return Query2doc(llm, writer, retriever, "dense", tokens, k)
