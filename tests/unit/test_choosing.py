@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from distinguo.errors import ConfigError, ParseError
+from distinguo.errors import DataError, ParseError
 from distinguo.prompts.choosing import choose, choose_schema, read_choice
 from distinguo.records import Answer, Passage, Question
 from distinguo.stages.read import recall
@@ -59,7 +59,7 @@ def test_an_option_can_neither_end_its_block_nor_forge_a_letter_nor_be_taken_for
 def test_there_are_letters_for_26_options() -> None:
     most = Question("q", "Which?", choices=tuple(f"option {number}" for number in range(26)))
     assert read_choice('{"option": "Z"}', most) == "option 25"
-    with pytest.raises(ConfigError, match="27 options; expected 26 at most"):
+    with pytest.raises(DataError, match="27 options; expected 26 at most"):
         choose(Question("q", "Which?", choices=(*most.choices, "one more")), [])
 
 

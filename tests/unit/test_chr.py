@@ -192,6 +192,7 @@ async def test_any_question_is_answered(index: Index, text: str) -> None:
         (lambda: method(ListRetriever([]), k=0), "'k' is 0; expected 1 or more"),
         (lambda: method(ListRetriever([]), penalty=-0.1), "'penalty' is -0.1; expected 0 or more"),
         (lambda: method(ListRetriever([]), question_weight=-1), "'question_weight' is -1; expected 0 or"),
+        (lambda: method(ListRetriever([]), penalty=float("nan")), "'penalty' is nan; expected 0 or more"),
     ],
 )
 def test_numbers_out_of_range_are_named(make: Callable[[], Chr], complaint: str) -> None:

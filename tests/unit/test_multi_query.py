@@ -44,6 +44,21 @@ async def test_it_reads_no_more_than_k() -> None:
     assert [item.passage.id for item in found] == ["a"]
 
 
+async def test_passages_of_the_same_words_are_one() -> None:
+    class Copies:
+        async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
+            copy = "b" if query.probes[0].text == QUESTION.text else "a"
+            texts = {copy: "The gate opens at seven.", query.probes[0].text: query.probes[0].text}
+            return tuple(
+                Hit(Passage(id_, text), Similarity(1 / n), n)
+                for n, (id_, text) in enumerate(texts.items(), 1)
+            )
+
+    found = await MultiQuery(ScriptedLLM([]), says("north gate"), Copies(), k=5).find(QUESTION)
+    assert [item.passage.id for item in found] == ["a", "north gate", QUESTION.text]
+    assert found[0].score.value == pytest.approx(2 / 61)
+
+
 async def test_wordings_of_the_same_words_are_searched_once() -> None:
     retriever, writer = ListRetriever([]), says("North gate?", "north  gate", f"{QUESTION.text}?")
     await MultiQuery(ScriptedLLM([]), writer, retriever).find(QUESTION)

@@ -234,15 +234,49 @@ async def test_a_backend_without_probabilities_is_asked_for_a_number() -> None:
 
 
 @pytest.mark.parametrize("reply", ["I would say so", '{"percent": 130}', '{"percent": [1, 2]}', ""])
-async def test_a_passage_that_cannot_be_judged_is_dropped_and_told(reply: str) -> None:
+async def test_where_no_passage_can_be_judged_the_question_is_unreadable_and_not_kept_silent(
+    reply: str,
+) -> None:
     trace = Trace("t", "q")
     unreadable = script(relevance="", relevance_percent=reply, relevance_percent_repair=reply)
-    with tracing(trace):
-        outcome = await made(ScriptedLLM(unreadable)).answer(QUESTION)
-    assert isinstance(outcome, Abstention)
+    result = await attempt(made(ScriptedLLM(unreadable)), QUESTION, trace)
+    assert result.state == "unreadable"
     told = [event.fields["reason"] for event in trace.events if event.name == "passage dropped"]
     assert len(told) == 4
     assert all("cannot be read" in reason for reason in told)
+
+
+async def test_one_that_cannot_be_judged_is_dropped_and_told() -> None:
+    def reply(prompt: Prompt, sampling: Sampling) -> object:
+        if prompt.name == "relevance_percent" and PASSAGES[0].text in prompt.messages[-1].content:
+            return '{"percent": 90}'
+        return "hm" if prompt.name.startswith("relevance") else script()(prompt, sampling)
+
+    trace = Trace("t", "q")
+    with tracing(trace):
+        found = await made(ScriptedLLM(reply)).find(QUESTION)
+    assert [item.passage for item in found] == [PASSAGES[0]]
+    assert [event.name for event in trace.events].count("passage dropped") == 3
+
+
+@pytest.mark.parametrize("logprob", [float("nan"), float("inf"), 1000.0, float("-inf")])
+async def test_what_is_no_log_probability_is_not_told(logprob: float) -> None:
+    llm = ScriptedLLM(
+        script(
+            relevance=Completion("Yes", first_token=(("Yes", logprob),)), relevance_percent='{"percent": 90}'
+        )
+    )
+    found = await made(llm).find(QUESTION)
+    assert [item.score.value for item in found] == [0.9] * 4
+
+
+@pytest.mark.parametrize("words", ["...", "?", "—"])
+async def test_what_has_no_words_is_neither_a_sketch_nor_a_contrast(words: str) -> None:
+    sketch = json.dumps({"sketch": words})
+    result = await attempt(
+        made(ScriptedLLM(script(sketch=sketch, sketch_repair=sketch))), QUESTION, Trace("t", "")
+    )
+    assert result.state == "unreadable"
 
 
 @pytest.mark.parametrize(("first", "share"), [((("Yes", log(0.9)),), 0.9), ((("No", log(0.9)),), 0.1)])
@@ -294,6 +328,7 @@ async def test_braces_and_instructions_in_passages_stay_in_them() -> None:
         ({"k": 0}, "'k' is 0"),
         ({"low": 0.9, "high": 0.8}, "the band is from"),
         ({"question_weight": -1.0}, "'question_weight' is -1.0"),
+        ({"threshold": float("nan")}, "'threshold' is nan"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], message: str) -> None:

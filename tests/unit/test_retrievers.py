@@ -79,6 +79,17 @@ async def test_probes_that_cancel_each_other_out_are_searched_without_the_negati
     assert told.fields["left_out"] == ["Word1, common!"]
 
 
+@pytest.mark.parametrize("make", [Lexical, lambda index: Hybrid(index, Embedder())])
+async def test_terms_that_cancel_are_told_though_their_order_differs(
+    index: Index, make: Callable[[Index], Retriever]
+) -> None:
+    trace, alone = Trace("t", "q"), Query.of("word1 common")
+    with tracing(trace):
+        found = await make(index).search(Query((Probe("word1 common"), Probe("common word1", -1.0))), 5)
+    assert ids(found) == ids(await make(index).search(alone, 5))
+    assert [event.name for event in trace.events] == ["probes cancel out"]
+
+
 async def test_a_mimic_of_the_same_words_changes_nothing_up_to_a_weight_of_one(index: Index) -> None:
     target = Query.of("word1 common")
     expected = ids(await Dense(index, Embedder()).search(target, 5))

@@ -11,6 +11,8 @@ from distinguo.text.sameness import essence
         ("The same words.", "the  same\nWORDS"),
         ("ﬁnd it", "find it"),
         ("co-operate", "co operate"),
+        ("below < 5 %, -3 °C", "Below <5%; -3°C!"),
+        ("- a point of a list\n\n# A heading", "a point of a list a heading"),
         ("国際標準化に関する動向。", "国際標準化に関する動向"),
     ],
 )
@@ -27,6 +29,10 @@ def test_layout_does_not_count(one: str, two: str) -> None:
         ("…", "!"),
         ("", " "),
         ("résumé", "resume"),
+        ("at -5 degrees", "at 5 degrees"),
+        ("less than <5 mg", "less than >5 mg"),
+        ("written in C++", "written in C#"),
+        ("rose 5%", "rose 5"),
     ],
 )
 def test_every_word_does(one: str, two: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
@@ -42,7 +43,7 @@ class Chr:
         if self.k < 1:
             raise ConfigError(f"'k' is {self.k!r}; expected 1 or more passages")
         for name, value in (("penalty", self.penalty), ("question_weight", self.question_weight)):
-            if value < 0:
+            if not 0 <= value < inf:
                 raise ConfigError(f"{name!r} is {value!r}; expected 0 or more")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:

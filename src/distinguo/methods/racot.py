@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
@@ -62,6 +63,9 @@ class Racot:
         ):
             if value < least:
                 raise ConfigError(f"{name!r} is {value!r}; expected {least} or more")
+        for name in ("low", "high", "question_weight", "threshold"):
+            if not isfinite(getattr(self, name)):
+                raise ConfigError(f"{name!r} is {getattr(self, name)!r}; expected a finite number")
         if self.low > self.high:
             raise ConfigError(
                 f"the band is from 'low' {self.low!r} to 'high' {self.high!r}; expected low ≤ high"

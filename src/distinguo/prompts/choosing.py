@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Final
 
-from distinguo.errors import ConfigError, ParseError
+from distinguo.errors import DataError, ParseError
 from distinguo.prompts.answering import number_passages, set_apart
 from distinguo.records import Message, Passage, Prompt, Question
 from distinguo.text.delimit import delimit
@@ -24,7 +24,7 @@ Reply with JSON: {"option": "the letter of the right option"}."""
 def choose(question: Question, passages: Sequence[Passage], *, difference: str = "") -> Prompt:
     """Ask for one of the options of `question`, which are lettered from A; at most 26 of them.
 
-    `difference` tells the question from a near one with another answer. Raises `ConfigError` for too many.
+    `difference` tells the question from a near one with another answer. Raises `DataError` for too many.
     """
     # One block of plain lines: fences around each option made a small model take the last, whatever it said.
     options = "\n".join(
@@ -64,5 +64,5 @@ def read_choice(raw: str, question: Question) -> str:
 
 def _letters(question: Question) -> str:
     if len(question.choices) > len(ascii_uppercase):
-        raise ConfigError(f"{question.id!r} has {len(question.choices)} options; expected 26 at most")
+        raise DataError(f"{question.id!r} has {len(question.choices)} options; expected 26 at most")
     return ascii_uppercase[: len(question.choices)]

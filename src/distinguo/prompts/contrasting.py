@@ -9,7 +9,6 @@ from distinguo.errors import ParseError
 from distinguo.records import Message, Prompt
 from distinguo.text.delimit import delimit
 from distinguo.text.json_reply import parse_object, text_or_none
-from distinguo.text.sentences import is_blank
 
 NEAR_SCHEMA: Final = """\
 {"type": "object", "properties": {
@@ -120,7 +119,7 @@ def _contrast(question: str, near: str, difference: str) -> str:
 
 def _words(fields: dict[str, object], key: str, *, raw: str) -> str:
     text = text_or_none(fields, key, raw=raw)
-    if text is None or is_blank(text):
+    if text is None or not any(map(str.isalnum, text)):
         raise ParseError(f"expected words as {key!r}, got {text!r}", raw=raw)
     return text
 

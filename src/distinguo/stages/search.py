@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from distinguo.backends.index.fusion import fuse
 from distinguo.concurrently import each
 from distinguo.protocols import Retriever
-from distinguo.records import Evidence, Query, ReciprocalRank
+from distinguo.records import Evidence, Passage, Query, ReciprocalRank
+from distinguo.text.sameness import essence
 
 
 async def search(retriever: Retriever, query: Query, k: int) -> tuple[Evidence, ...]:
@@ -18,10 +19,13 @@ async def search(retriever: Retriever, query: Query, k: int) -> tuple[Evidence, 
 async def search_each(retriever: Retriever, queries: Iterable[Query], k: int) -> tuple[Evidence, ...]:
     """The `k` best passages of several searches for `k` each, by reciprocal rank fusion; ties by passage id.
 
-    Equal queries are searched once.
+    Equal queries are searched once. Passages of the same words count as one, that of the first id.
     """
     rankings = await each(lambda query: retriever.search(query, k), tuple(dict.fromkeys(queries)))
-    passages = {hit.passage.id: hit.passage for hits in rankings for hit in hits}
-    scores = fuse([hit.passage.id for hit in hits] for hits in rankings)
-    best = sorted(scores, key=lambda id_: (-scores[id_], id_))[:k]
-    return tuple(Evidence(passages[id_], ReciprocalRank(scores[id_], "fused")) for id_ in best)
+    found = sorted((hit.passage for hits in rankings for hit in hits), key=lambda passage: passage.id)
+    passages: dict[bytes, Passage] = {}
+    for passage in found:
+        passages.setdefault(essence(passage.text), passage)
+    scores = fuse([essence(hit.passage.text) for hit in hits] for hits in rankings)
+    best = sorted(passages, key=lambda words: (-scores[words], passages[words].id))[:k]
+    return tuple(Evidence(passages[words], ReciprocalRank(scores[words], "fused")) for words in best)

@@ -24,6 +24,7 @@ from distinguo.trace import note
 
 Otherwise = Literal["best", "none"]
 
+_CERTAIN: Final = 1e-3  # a log-probability is 0 at most, but for rounding; more, or NaN, is none
 _ONE_WORD: Final = Sampling(max_tokens=1, first_token=(YES, NO))
 
 
@@ -54,10 +55,13 @@ class Relevance:
 async def weigh(scorer: Scorer, query: str, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """`evidence` in its order, each with its score by `scorer` in place of its own; all are scored at once.
 
-    A passage for which no score can be read is dropped, and the trace says so.
+    A passage whose score cannot be read is dropped, and the trace says so. Raises `ParseError` if all are.
     """
     weighed = await each(lambda item: _weighed(scorer, query, item), evidence)
-    return tuple(item for item in weighed if item)
+    read = tuple(item for item in weighed if isinstance(item, Evidence))
+    if not read and weighed:
+        raise next(item for item in weighed if isinstance(item, ParseError))
+    return read
 
 
 def above(weighed: Sequence[Evidence], threshold: float, *, otherwise: Otherwise) -> tuple[Evidence, ...]:
@@ -88,7 +92,7 @@ def best(weighed: Sequence[Evidence], k: int) -> tuple[Evidence, ...]:
 
 def _share(completion: Completion) -> float | None:
     """What Yes has of the probability of Yes and No; None where the backend tells neither."""
-    likely = {word: min(1.0, exp(logprob)) for word, logprob in completion.first_token}
+    likely = {word: exp(min(logprob, 0.0)) for word, logprob in completion.first_token if logprob < _CERTAIN}
     if not any(likely.values()):
         return None
     yes, no = (
@@ -98,12 +102,12 @@ def _share(completion: Completion) -> float | None:
     return yes / (yes + no)
 
 
-async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | None:
+async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | ParseError:
     try:
         return replace(item, score=await scorer.score(query, item.passage))
     except ParseError as error:
         note("passage dropped", passage=item.passage.id, reason=f"its relevance cannot be read: {error}")
-        return None
+        return error
 
 
 def _note_dropped(item: Evidence, **told: float | str) -> None:

@@ -56,7 +56,8 @@ class Dense:
         """At most `k` hits. Where the probes cancel each other out, those of negative weight are left out."""
         query = settled(query, k)
         vectors = await _vectors(self.embedder, query)
-        scored = await asyncio.to_thread(self.index.dense, _sum(query, vectors), k, where=query.where)
+        query, vector = _summed(query, vectors)
+        scored = await asyncio.to_thread(self.index.dense, vector, k, where=query.where)
         parts = await asyncio.to_thread(self._parts, scored, vectors) if len(vectors) > 1 else None
         return _hits(scored, Similarity, "dense", parts)
 
@@ -86,7 +87,7 @@ class Hybrid:
         query = settled(query, k)
         if self.depth < 1:
             raise ConfigError(f"hybrid: 'depth' is {self.depth!r}; expected 1 or more")
-        vector = _sum(query, await _vectors(self.embedder, query))
+        query, vector = _summed(query, await _vectors(self.embedder, query))
         scored = await asyncio.to_thread(
             self.index.hybrid,
             _probes(query),
@@ -107,16 +108,15 @@ async def _vectors(embedder: Embedder, query: Query) -> list[Vector]:
     return [vector / max(float(np.linalg.norm(vector)), _NOTHING) for vector in vectors]
 
 
-def _sum(query: Query, vectors: Sequence[Vector]) -> Vector:
-    """The vectors times the probes' weights, added up; those of negative weight only if anything is left."""
+def _summed(query: Query, vectors: Sequence[Vector]) -> tuple[Query, Vector]:
+    """`query` and its vectors times their weights, added up: without negative ones if nothing is left."""
     import numpy as np
 
     weights = np.array([probe.weight for probe in query.probes], dtype=np.float32)
     vector = weights @ np.stack(vectors).astype(np.float32)
     if float(np.linalg.norm(vector)) >= _NOTHING:
-        return vector
-    without_negative(query)
-    return np.maximum(weights, 0) @ np.stack(vectors).astype(np.float32)
+        return query, vector
+    return without_negative(query), np.maximum(weights, 0) @ np.stack(vectors).astype(np.float32)
 
 
 def _probes(query: Query) -> list[tuple[str, float]]:

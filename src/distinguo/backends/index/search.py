@@ -12,12 +12,15 @@ from distinguo.backends.index.recent import Recent
 from distinguo.backends.index.rows import Key, Row
 from distinguo.errors import ConfigError
 from distinguo.records import Condition, Passage
+from distinguo.trace import note
 
 if TYPE_CHECKING:
     from distinguo.protocols import Vector
 
 POOL: Final = 100
 """How many passages each positive probe brings in before a signed lexical query re-scores them all."""
+
+_NOTHING: Final = 1e-4  # signed sums of BM25 scores that are all this small are rounding errors
 
 Probes = Sequence[tuple[str, float]]
 """Texts with their weights."""
@@ -92,7 +95,11 @@ class Search:
         pool = {number for scores, _ in found for number in scores}
         if len(probes) > 1 and pool:
             found = [(engine.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
-        return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
+        sums = _weighted(found, pool)
+        if len(found) < 2 or any(abs(score) > _NOTHING for score in sums.values()):
+            return sums
+        note("probes cancel out", left_out=[text for text, weight in probes if weight < 0])
+        return _weighted([(scores, weight) for scores, weight in found if weight > 0], pool)
 
     def _among(self) -> set[int] | None:
         """Numbers of the passages that meet all conditions; None if there are no conditions."""
@@ -130,6 +137,10 @@ def _different(
         if len(different) >= k or len(scores) < depth:
             return [(item, scores[item.number]) for item in different.values()][:k]
         depth *= 4
+
+
+def _weighted(found: Sequence[tuple[Scores, float]], pool: Iterable[int]) -> Scores:
+    return {number: sum(weight * scores.get(number, 0.0) for scores, weight in found) for number in pool}
 
 
 def _scored(ranked: Iterable[tuple[Row, float]]) -> Scored:
