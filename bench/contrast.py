@@ -21,7 +21,7 @@ from distinguo.config.build import Components
 from distinguo.config.grid import GridSettings
 from distinguo.config.places import Places
 from distinguo.datasets.folder import find_folder
-from distinguo.errors import DistinguoError
+from distinguo.errors import ParseError
 from distinguo.protocols import LLM
 from distinguo.records import Example
 from distinguo.results.file import ResultFile
@@ -120,12 +120,12 @@ def read(path: Path) -> dict[str, Row]:
 
 @dataclass(frozen=True)
 class Label:
-    """What the hypotheses of one question are like; no text of theirs."""
+    """What the hypotheses of one question are like; no text of theirs. None: the gold is yes or no."""
 
     id: str
     has_mimic: bool
-    target_holds_gold: bool
-    mimic_holds_gold: bool
+    target_holds_gold: bool | None
+    mimic_holds_gold: bool | None
 
 
 async def labels(llm: LLM, examples: Iterable[Example]) -> tuple[Label, ...]:
@@ -134,7 +134,7 @@ async def labels(llm: LLM, examples: Iterable[Example]) -> tuple[Label, ...]:
     async def one(example: Example) -> Label | None:
         try:
             pair = await hypothesise(llm, example.question)
-        except DistinguoError:
+        except ParseError:
             return None
         holds = [_holds(text, example) for text in (pair.target, pair.mimic)]
         return Label(example.question.id, bool(pair.mimic), *holds)
@@ -183,10 +183,10 @@ def _told_apart(grid: GridSettings, there: Mapping[str, Mapping[str, Row]]) -> I
 
 
 def _told_labels(path: Path) -> str:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
     sets = dict.fromkeys(row["set"] for row in rows)
     lines = [
-        f"| {name} | {len(mine)} | {len(mine) - _count(mine, 'has_mimic')} "
+        f"| {name} | {len(mine)} | {sum(not row['has_mimic'] for row in mine)} "
         f"| {_count(mine, 'target_holds_gold')} | {_count(mine, 'mimic_holds_gold')} |"
         for name in sets
         for mine in [[row for row in rows if row["set"] == name]]
@@ -194,8 +194,10 @@ def _told_labels(path: Path) -> str:
     return _LABELS + "\n".join(lines)
 
 
-def _count(rows: Sequence[Mapping[str, object]], name: str) -> int:
-    return sum(bool(row[name]) for row in rows)
+def _count(rows: Sequence[Mapping[str, object]], name: str) -> int | str:
+    """How many of `rows` are labelled so; a dash where no row can be."""
+    known = [bool(row[name]) for row in rows if row[name] is not None]
+    return sum(known) if known else "–"
 
 
 def _is_of(cell: str, name: str) -> bool:
@@ -212,7 +214,9 @@ def _llm(cell: str) -> str:
     return next((part for part in cell.split(".") if part.startswith("llm=")), "")
 
 
-def _holds(text: str, example: Example) -> bool:
+def _holds(text: str, example: Example) -> bool | None:
+    if {answer.casefold() for answer in example.gold} <= {"yes", "no"}:
+        return None
     value = ANSWER_METRICS["contains_words"](text, example.gold)
     return bool(text) and not isinstance(value, Undefined) and value >= 1
 

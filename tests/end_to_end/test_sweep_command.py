@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from distinguo.cli.plotting import curve
+from distinguo.config.grid import PlotSettings
+from distinguo.running.grid import Cell
 from distinguo.scoring import plot
 from doubles.command import distinguo
 from doubles.house import house, write_set
@@ -33,6 +36,8 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield running
 
 
+PLOT = PlotSettings("gates", "chr", "penalty", measure="recall@1")
+CELLS = [Cell("gates", "chr", {"answers": False, "k": 2, "penalty": penalty}) for penalty in (0, 1)]
 SWEEP = (
     "sweep",
     "chr",
@@ -101,6 +106,8 @@ def test_two_numbers_give_a_line_for_each_value_of_the_second(server: Server) ->
         (["--over", "penalty=1:0:0.1"], "goes nowhere"),
         (["--over", "penalty=0:1:0.0001"], "1,000 at most"),
         (["--over", "k=1,1e999999"], "expected a setting and its values"),
+        (["--over", "penalty=0:1:1e-1000000"], "expected a setting and its values"),
+        (["--over", "penalty=0,1", "--with", "question_weight=0\nk=3"], "expected one value"),
         (["--over", "penalty=0,1", "--over", "penalty=1,2"], "'penalty' is named twice"),
         (["--over", "penalty=0,1", "--with", "penalty=1"], "'penalty' is named twice"),
         (["--over", "penalty=0,1", "--with", "method=dense"], "'method' is no setting"),
@@ -149,6 +156,36 @@ def test_a_measure_deeper_than_the_rankings_is_noted_below_its_curve(server: Ser
     assert distinguo(*SWEEP, "--over", "penalty=0,1") == 0
     curve = Path("out/sweep.md").read_text(encoding="utf-8").partition("## nDCG@10")[2].partition("\n## ")[0]
     assert "No ranking has more than 2 documents; nDCG@10 looked for more." in curve
+
+
+def test_results_of_other_questions_are_not_shown_as_of_these(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = (*SWEEP, "--over", "penalty=0,1", "--sample", "2")
+    assert distinguo(*command) == 0
+    page = Path("out/sweep.md").read_bytes()
+    assert distinguo(*command, "--seed", "7") == 1
+    assert "set.seed" in capsys.readouterr().err
+    assert Path("out/sweep.md").read_bytes() == page
+
+
+def test_a_part_of_the_questions_is_no_point(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    command = (*SWEEP, "--over", "penalty=0,1", "--measure", "recall@1")
+    assert distinguo(*command) == 0
+    first = Path("out/gates.chr.answers=false.k=2.penalty=0.jsonl")
+    lines = first.read_text(encoding="utf-8").splitlines(keepends=True)
+    first.write_text("".join(lines[:3]), encoding="utf-8")
+    verdict = curve(PLOT, CELLS, sorted(Path("out").glob("*.jsonl")), "gates")
+    assert [point.number for point in verdict.points] == ["1"]
+    assert "left out: gates.chr.answers=false.k=2.penalty=0 is partial" in verdict.notes
+
+
+def test_a_dollar_is_no_mathematics(server: Server) -> None:
+    write_set(Path("sets") / "a$x_{$b")
+    words = ["a$x_{$b" if word == "gates" else word for word in SWEEP]
+    assert distinguo(*words, "--over", "penalty=0,1") == 0
+    (svg,) = Path("out").glob("*.svg")
+    assert "a$x_{$b" in svg.read_text(encoding="utf-8")
 
 
 def test_each_corpus_has_an_index_of_its_own(server: Server, here: Path) -> None:

@@ -85,6 +85,33 @@ def test_mistakes_are_named_by_their_path(tmp_path: Path, old: str, new: str, me
         load(tmp_path, GRID.replace(old, new))
 
 
+PLOTS = """
+[[runs]]
+sets = "my set"
+method = "chr"
+penalty = [0.0, 1.0]
+question_weight = 1.0
+[sets."my set"]
+data = "nq_open"
+against = "my-set.chr.penalty=0.0.question_weight=1.0"
+[[plots]]
+set = "my set"
+method = "chr"
+over = "penalty"
+lines = "question_weight"
+"""
+
+
+def test_a_set_of_any_name_is_compared_with_a_cell_of_its_own(tmp_path: Path) -> None:
+    grid = load(tmp_path, GRID + PLOTS)
+    assert grid.baseline("my set") == "my-set.chr.penalty=0.0.question_weight=1.0"
+
+
+def test_the_lines_of_a_plot_are_a_setting(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"plots\[1\]\.lines: .*did you mean 'question_weight'"):
+        load(tmp_path, GRID + PLOTS.replace('lines = "question_weight"', 'lines = "question_weigh"'))
+
+
 def test_a_grid_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"runs: None; expected \[\[runs\]\]"):
         load(tmp_path, GRID.partition("[[runs]]")[0])

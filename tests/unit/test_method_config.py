@@ -76,6 +76,13 @@ async def test_a_role_that_is_not_named_is_played_by_the_model_that_answers(
         assert (method.llm is method.teacher) == (llm == teacher)
 
 
+async def test_another_method_than_the_written_one_takes_its_models_alone(tmp_path: Path) -> None:
+    text = f'{CONFIG}[method]\nname = "hybrid"\nllm = "tiny"\nk = 3\n'
+    async with Components(Settings.parse(text), Places(tmp_path, tmp_path, tmp_path)) as made:
+        assert made.table("racot") == {"name": "racot", "llm": "tiny"}
+        assert made.table("hybrid") == made.table() == {"name": "hybrid", "llm": "tiny", "k": 3}
+
+
 async def test_a_method_embeds_with_the_encoder_of_its_index(components: Components) -> None:
     async with components as made:
         method = made.method_of({"name": "roles"})

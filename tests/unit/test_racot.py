@@ -329,6 +329,8 @@ async def test_braces_and_instructions_in_passages_stay_in_them() -> None:
         ({"low": 0.9, "high": 0.8}, "the band is from"),
         ({"question_weight": -1.0}, "'question_weight' is -1.0"),
         ({"threshold": float("nan")}, "'threshold' is nan"),
+        ({"threshold": 70.0}, "'threshold' is 70.0; expected a probability"),
+        ({"low": 2.0, "high": 3.0}, "the band is from"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: dict[str, object], message: str) -> None:

@@ -21,7 +21,7 @@ from distinguo.config.grid import GridSettings, SetSettings
 from distinguo.config.places import Places
 from distinguo.config.signatures import nearest
 from distinguo.documents.readers import read
-from distinguo.errors import BackendError, ConfigError, DataError
+from distinguo.errors import BackendError, ConfigError, DataError, MismatchError
 from distinguo.indexing.build import build
 from distinguo.records import Example, Question
 from distinguo.results.file import ResultFile
@@ -72,13 +72,20 @@ def run_grid(
             with suppress(DataError, BackendError):  # what is missing is told in its turn
                 made.method_of(grid.written(cell))
         task = _Task(grid, drawn, folded, made, runner, folder, wishes)
+        refused: set[str] = set()
+
+        def tell(cell: Cell, error: Exception) -> None:
+            complain(f"the cell {cell.name!r}: {error}")
+            if isinstance(error, MismatchError):
+                refused.add(cell.name)
+
         try:
-            tallies = sweep(chosen, task.run, on_error=_tell)
+            tallies = sweep(chosen, task.run, on_error=tell)
         except KeyboardInterrupt:
             err().print(f"interrupted; what has ended is in {str(folder)!r}: {AGAIN}")
             raise
     if page is not None:
-        _write_page(grid, folder, page)
+        _write_page(grid, folder, page, [cell for cell in grid.cells if cell.name not in refused])
     left = [cell.name for cell in chosen if cell.name not in tallies or tallies[cell.name].left]
     if left:
         complain(f"{len(left)} of {len(chosen)} cells are not at their end ({', '.join(left)}); {AGAIN}")
@@ -200,8 +207,8 @@ def _corpus(name: str) -> Path:
     return folder.corpus
 
 
-def _write_page(grid: GridSettings, folder: Path, page: Paper) -> None:
-    """Score the result files that are there and whole, on one page with its plots and a section for each set.
+def _write_page(grid: GridSettings, folder: Path, page: Paper, cells: Sequence[Cell]) -> None:
+    """Score the result files of `cells` that are there and whole: a section for each set, and the plots.
 
     Runs are compared with the cell that the grid names for their set.
     """
@@ -209,7 +216,7 @@ def _write_page(grid: GridSettings, folder: Path, page: Paper) -> None:
     from distinguo.cli.scoring import judged, write_page
 
     by_set: dict[str, list[Path]] = {}
-    for cell in grid.cells:
+    for cell in cells:
         if (rows := _file(folder, cell)).exists() and _is_whole(rows):
             by_set.setdefault(cell.set, []).append(rows)
     reports: list[Report] = []
@@ -245,7 +252,3 @@ def _is_whole(file: Path) -> bool:
 
 def _file(folder: Path, cell: Cell) -> Path:
     return folder / f"{cell.name}.jsonl"
-
-
-def _tell(cell: Cell, error: Exception) -> None:
-    complain(f"the cell {cell.name!r}: {error}")

@@ -41,7 +41,10 @@ def check(plot: PlotSettings, cells: Collection[Cell], examples: Sequence[Exampl
 
 
 def curve(plot: PlotSettings, cells: Collection[Cell], files: Sequence[Path], data: str) -> Curve:
-    """What there is of `plot`: a point for each of its `cells` that is among `files`, held against `data`."""
+    """What there is of `plot`: a point for each of its `cells` that is among `files`, held against `data`.
+
+    One that is partial has no point: what is missing would count as wrong. The notes tell it.
+    """
     places = {cell.name: place for place, cell in plot.cells(cells).items()}
     there = [file for file in files if file.stem in places]
     verdicts = judged(there, data, Wishes(metrics=(plot.measure,))).verdicts if there else ()
@@ -53,12 +56,14 @@ def curve(plot: PlotSettings, cells: Collection[Cell], files: Sequence[Path], da
             figure.interval if isinstance(figure.interval, Interval) else None,
         )
         for verdict in verdicts
+        if not verdict.is_partial
         for figure in verdict.figures
         if not isinstance(figure.mean.value, Undefined)
     ]
     if not points:
         complain(f"nothing to draw yet: {plot.title}")
-    notes = dict.fromkeys(note for verdict in verdicts for note in verdict.notes)
+    notes = [f"left out: {verdict.run.name} is partial" for verdict in verdicts if verdict.is_partial]
+    notes += dict.fromkeys(note for verdict in verdicts for note in verdict.notes)
     return Curve(plot.title, plot.over, plot.measure, tuple(points), tuple(notes))
 
 

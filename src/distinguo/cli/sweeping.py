@@ -114,7 +114,7 @@ def _range(said: str) -> list[Decimal]:
 
 
 def _is_usable(value: Decimal) -> bool:
-    return value.is_finite() and value.adjusted() < _MOST_DIGITS
+    return value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS
 
 
 def _setting(text: str) -> tuple[str, object]:
@@ -123,10 +123,11 @@ def _setting(text: str) -> tuple[str, object]:
     if not (name and is_said):
         raise ConfigError(f"--with {text!r}: expected a setting and its value, as k=10")
     try:
-        value = toml(f"value = {said}", source=f"--with {text!r}")["value"]
+        written = toml(f"value = {said}", source=f"--with {text!r}")
     except ConfigError:
         return name, said
-    if isinstance(value, list):
+    value = written["value"]
+    if isinstance(value, list) or len(written) > 1:
         raise ConfigError(f"--with {text!r}: expected one value; what is swept stands in --over")
     return name, value
 

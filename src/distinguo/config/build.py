@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -94,7 +93,10 @@ class Components:
         return self.method_of(self.table(name))
 
     def table(self, name: str | None = None) -> Table:
-        """What is written of the method: its name and its settings. Raises `ConfigError`."""
+        """What is written of the method: its name and its settings. Raises `ConfigError`.
+
+        A method `name` that is not the written one takes its models alone: all else is as it is by default.
+        """
         written = dict(self.settings.method)
         configured = written.pop("name", None)
         if not isinstance(configured, str):
@@ -103,9 +105,8 @@ class Components:
             )
         chosen = name or configured
         if chosen != configured:
-            factory = find("method", chosen, path="method.name")
-            accepted = inspect.signature(factory).parameters.keys() - {"retriever"}
-            written = {key: value for key, value in written.items() if key in accepted}
+            hints = hints_of(find("method", chosen, path="method.name"))
+            written = {key: value for key, value in written.items() if hints.get(key) is LLM}
         return {"name": chosen, **written}
 
     def method_of(self, written: Table, *, llm: Port | None = None) -> Method:

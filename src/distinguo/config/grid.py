@@ -182,9 +182,8 @@ class GridSettings:
             _against(written.get("against", ""), names, path="against"),
         )
         for name, chosen in sets.items():
-            _against(
-                chosen.against, [n for n in names if n.startswith(f"{name}.")], path=f"sets.{name}.against"
-            )
+            own = [cell.name for cell in found if cell.set == name]
+            _against(chosen.against, own, path=f"sets.{name}.against")
         return replace(grid, settings=grid._with_own_indexes(), plots=_plots(written.get("plots", []), found))
 
     def _with_own_indexes(self) -> Settings:
@@ -267,8 +266,14 @@ def _plots(value: object, cells: Collection[Cell]) -> tuple[PlotSettings, ...]:
             cutoff(plot.measure)
         if plot.title in (other.title for other in plots):
             raise ConfigError(f"{path}: a second plot of {plot.title}")
-        if not plot.cells(cells):
+        points = plot.cells(cells)
+        if not points:
             raise ConfigError(f"{path}: no run of {plot.method!r} on {plot.set!r} has a number {plot.over!r}")
+        settings = {name for cell in points.values() for name in cell.settings}
+        if plot.lines and plot.lines not in settings:
+            raise ConfigError(
+                f"{path}.lines: its runs have no setting {plot.lines!r}; {nearest(plot.lines, settings)}"
+            )
         plots.append(plot)
     return tuple(plots)
 

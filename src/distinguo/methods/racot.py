@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf
 from typing import Annotated, final
 
 from distinguo.errors import ConfigError
@@ -63,15 +63,14 @@ class Racot:
         ):
             if value < least:
                 raise ConfigError(f"{name!r} is {value!r}; expected {least} or more")
-        for name in ("low", "high", "question_weight", "threshold"):
-            if not isfinite(getattr(self, name)):
-                raise ConfigError(f"{name!r} is {getattr(self, name)!r}; expected a finite number")
-        if self.low > self.high:
+        if not -1 <= self.low <= self.high <= 1:
             raise ConfigError(
-                f"the band is from 'low' {self.low!r} to 'high' {self.high!r}; expected low ≤ high"
+                f"the band is from 'low' {self.low!r} to 'high' {self.high!r}; expected cosines, low ≤ high"
             )
-        if self.question_weight < 0:
+        if not 0 <= self.question_weight < inf:
             raise ConfigError(f"'question_weight' is {self.question_weight!r}; expected 0 or more")
+        if not self.threshold <= 1:
+            raise ConfigError(f"'threshold' is {self.threshold!r}; expected a probability; below 0 all stay")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The passages that stay, at most `k`, the most relevant first; unweighed, in the search's order."""

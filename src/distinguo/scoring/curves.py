@@ -20,6 +20,11 @@ class Point:
     mean: float
     interval: Interval | None
 
+    @property
+    def number(self) -> str:
+        """`x` with all its digits."""
+        return f"{self.x:.15g}"
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Curve:
     def tsv(self) -> str:
         """A line for each point, its values separated by tabs, under a line of names."""
         rows = [
-            (point.line, f"{point.x:g}", str(point.n), repr(point.mean), *_ends(point.interval))
+            (point.line, point.number, str(point.n), repr(point.mean), *_ends(point.interval))
             for points in self.lines.values()
             for point in points
         ]

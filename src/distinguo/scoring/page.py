@@ -92,7 +92,7 @@ def tables(report: Report) -> str:
 
 def _curve(curve: Curve, image: str) -> str:
     rows = [
-        [*([name] if name else []), f"{point.x:g}", str(point.n), f"{_told(point.mean)} ({_interval(point)})"]
+        [*([name] if name else []), point.number, str(point.n), f"{_told(point.mean)} ({_interval(point)})"]
         for name, points in curve.lines.items()
         for point in points
     ]

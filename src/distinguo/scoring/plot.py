@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from distinguo.errors import ConfigError, DataError
 from distinguo.scoring.curves import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def can_draw() -> None:
@@ -29,8 +33,21 @@ def draw(curve: Curve, path: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    FigureCanvasAgg(figure)
+    with mpl.rc_context({"svg.hashsalt": "distinguo", "svg.fonttype": "none", "text.parse_math": False}):
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        FigureCanvasAgg(figure)
+        _fill(figure, curve)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".tsv").write_text(curve.tsv, encoding="utf-8", newline="\n")
+            figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+            figure.savefig(path, metadata={"Date": None, "Creator": None})
+        except OSError as error:
+            raise DataError(f"cannot write the plot {str(path)!r}: {error.strerror}") from error
+    return path
+
+
+def _fill(figure: Figure, curve: Curve) -> None:
     axes = figure.subplots()
     for name, points in curve.lines.items():
         x, y = [point.x for point in points], [point.mean for point in points]
@@ -48,12 +65,3 @@ def draw(curve: Curve, path: Path) -> Path:
     axes.grid(alpha=0.3)
     if any(curve.lines):
         axes.legend()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.with_suffix(".tsv").write_text(curve.tsv, encoding="utf-8", newline="\n")
-        with mpl.rc_context({"svg.hashsalt": "distinguo", "svg.fonttype": "none"}):
-            figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
-            figure.savefig(path, metadata={"Date": None, "Creator": None})
-    except OSError as error:
-        raise DataError(f"cannot write the plot {str(path)!r}: {error.strerror}") from error
-    return path

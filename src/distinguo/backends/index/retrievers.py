@@ -82,11 +82,13 @@ class Hybrid:
     depth: int = 100
     fusion: Fusion = "rrf"
 
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise ConfigError(f"hybrid: 'depth' is {self.depth!r}; expected 1 or more")
+
     async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
         """At most `k` hits; probes that cancel each other out as in `Dense`."""
         query = settled(query, k)
-        if self.depth < 1:
-            raise ConfigError(f"hybrid: 'depth' is {self.depth!r}; expected 1 or more")
         query, vector = _summed(query, await _vectors(self.embedder, query))
         scored = await asyncio.to_thread(
             self.index.hybrid,
