@@ -131,7 +131,7 @@ def test_an_error_of_one_cell_is_told_and_the_others_go_on(
     assert distinguo("grid", "grid.toml", "--out", "out", "--page", "page.md") == 1
     said = capsys.readouterr().err
     assert "the cell 'all.bm25.k=1': the results 'out/all.bm25.k=1.jsonl' are damaged" in said
-    assert "left out of the page: the results 'out/all.bm25.k=1.jsonl' are damaged" in said
+    assert "left out: the results 'out/all.bm25.k=1.jsonl' are damaged" in said
     page = Path("page.md").read_text(encoding="utf-8")
     assert [cell for cell in CELLS if f"| {cell} " not in page] == ["all.bm25.k=1"]
     assert "1 of 5 cells are not at their end (all.bm25.k=1)" in said

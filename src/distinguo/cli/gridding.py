@@ -37,7 +37,8 @@ def list_cells(file: Path, folder: Path, only: Sequence[str]) -> None:
     grid = GridSettings.load(file)
     for cell in _chosen(grid, only):
         asked, path = _Drawn.of(grid.sets[cell.set]).questions, _file(folder, cell)
-        done = {row.id for row in ResultFile.read(path).rows} if path.exists() else set[str]()
+        is_there = path.exists() and _is_whole(path)
+        done = {row.id for row in ResultFile.read(path).rows} if is_there else set[str]()
         ended = sum(question.id in done for question in asked)
         out().print(styled(f"{cell.name}: {ended:,} of {len(asked):,} questions have ended"))
 
@@ -245,7 +246,7 @@ def _is_whole(file: Path) -> bool:
     try:
         ResultFile.read(file)
     except DataError as error:
-        complain(f"left out of the page: {error}")
+        complain(f"left out: {error}")
         return False
     return True
 

@@ -60,10 +60,10 @@ def curve(plot: PlotSettings, cells: Collection[Cell], files: Sequence[Path], da
         for figure in verdict.figures
         if not isinstance(figure.mean.value, Undefined)
     ]
-    if not points:
-        complain(f"nothing to draw yet: {plot.title}")
     notes = [f"left out: {verdict.run.name} is partial" for verdict in verdicts if verdict.is_partial]
     notes += dict.fromkeys(note for verdict in verdicts for note in verdict.notes)
+    if not points:
+        complain("; ".join([f"nothing to draw yet: {plot.title}", *notes]))
     return Curve(plot.title, plot.over, plot.measure, tuple(points), tuple(notes))
 
 

@@ -84,7 +84,7 @@ class Components:
     # ── methods ──────────────────────────────────────────────────────────────────────────────────────────
 
     def method(self, name: str | None = None) -> Method:
-        """The configured method; or the one called `name`, with the configured settings that it shares.
+        """The configured method; or the one called `name`, with the configured models.
 
         Raises:
             ConfigError: a name or setting is wrong.

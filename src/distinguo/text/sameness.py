@@ -8,9 +8,10 @@ from hashlib import blake2b
 from typing import Final
 
 _WORDS: Final = re.compile(
-    r"(?:(?<!\w)[-−+±~$€£¥](?=[.,]?\d)|(?<!\w)[<>=≤≥]\s*(?=[-−]?[.,]?\d))*"  # -5, <5 mg, $5
+    r"(?:(?<!\w)[-+±~$€£¥](?=[.,]?\d)|(?<!\w)[<>=]+\s*(?=-?[.,]?\d))*"  # -5, <5 mg, $5
     r"[^\W_]+(?:[+#]+|\s*[%°‰])?"  # 5%, C++
 )
+_SIGNS: Final = str.maketrans({"−": "-", "≤": "<=", "≥": ">="})
 _BYTES: Final = 16
 
 
@@ -22,6 +23,6 @@ def essence(text: str) -> bytes:
     text differ by one of them, that is what a question may be about. A text without letters and digits is
     told by all of its characters.
     """
-    flat = unicodedata.normalize("NFKC", text).casefold()
+    flat = unicodedata.normalize("NFKC", text).casefold().translate(_SIGNS)
     words = " ".join("".join(word.split()) for word in _WORDS.findall(flat))
     return blake2b((words or text).encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()

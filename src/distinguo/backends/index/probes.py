@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite
 from typing import Final
 
 from distinguo.errors import ConfigError
@@ -12,6 +11,7 @@ from distinguo.text.sameness import essence
 from distinguo.trace import note
 
 _NOTHING: Final = 1e-9
+_MOST: Final = 1e6
 
 
 def settled(query: Query, k: int) -> Query:
@@ -48,8 +48,8 @@ def _check(query: Query, k: int) -> None:
     for probe in query.probes:
         if not probe.text.strip():
             raise ConfigError(f"a probe's text is {probe.text!r}; expected words to search with")
-        if not isfinite(probe.weight):
-            raise ConfigError(f"the weight of a probe is {probe.weight!r}; expected a finite number")
+        if not abs(probe.weight) <= _MOST:
+            raise ConfigError(f"the weight of a probe is {probe.weight!r}; expected at most {_MOST:,.0f}")
     if not any(probe.weight > 0 for probe in query.probes):
         given = [(probe.text, probe.weight) for probe in query.probes]
         raise ConfigError(f"the query has no probe of positive weight to search for: {given!r}")

@@ -54,10 +54,12 @@ class Dense:
 
     async def search(self, query: Query, k: int) -> tuple[Hit, ...]:
         """At most `k` hits. Where the probes cancel each other out, those of negative weight are left out."""
-        query = settled(query, k)
-        vectors = await _vectors(self.embedder, query)
-        query, vector = _summed(query, vectors)
+        sought = settled(query, k)
+        vectors = await _vectors(self.embedder, sought)
+        _, vector = _summed(sought, vectors)
         scored = await asyncio.to_thread(self.index.dense, vector, k, where=query.where)
+        if sought != query:
+            vectors = await _vectors(self.embedder, query)
         parts = await asyncio.to_thread(self._parts, scored, vectors) if len(vectors) > 1 else None
         return _hits(scored, Similarity, "dense", parts)
 

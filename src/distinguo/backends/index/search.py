@@ -96,7 +96,8 @@ class Search:
         if len(probes) > 1 and pool:
             found = [(engine.lexical(text, len(pool), among=pool), weight) for text, weight in probes]
         sums = _weighted(found, pool)
-        if len(found) < 2 or any(abs(score) > _NOTHING for score in sums.values()):
+        is_signed = any(weight < 0 for _, weight in found)
+        if not is_signed or any(abs(score) > _NOTHING for score in sums.values()):
             return sums
         note("probes cancel out", left_out=[text for text, weight in probes if weight < 0])
         return _weighted([(scores, weight) for scores, weight in found if weight > 0], pool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """Version of what is below. Any change of it changes this."""
 
 TABLES: Final = """
