@@ -54,6 +54,8 @@ def test_what_is_not_there_is_said(tmp_path: Path, name: str) -> None:
         '{"format": 1, "events": []}',
         '{"format": 1, "result": {}}',
         '{"format": 1, "result": {}, "events": [3]}',
+        '{"format": 1, "result": {"state": "answered", "evidence": []}, "events": []}',
+        '{"format": NaN}',
         '{"format": 1, "result": {}, "events": [{"kind": "note", "name": "x"}]}',
     ],
 )

@@ -46,7 +46,7 @@ def show_events(console: Console, stored: Row) -> None:
     result = cast("Row", stored["result"])
     console.print(Rule(styled(f"trace {result['trace']}"), style="dim"))
     for event in rows(stored["events"]):
-        path = " › ".join([*cast("list[str]", event["path"]), str(event["name"])])
+        path = " › ".join(map(str, [*cast("list[object]", event["path"]), event["name"]]))
         seconds = cast("float", event["seconds"])
         console.print(styled((str(event["kind"]), "bold"), f" {path} ", (f"{seconds:.2f} s", "dim")))
         for line in _lines(cast("Row", event["fields"])):

@@ -142,13 +142,15 @@ def _probe(row: Row) -> Probe:
 
 
 def _found(row: Row) -> Found:
-    parts = cast("list[Json]", row.get("parts") or [])
+    parts = row.get("parts")
     return Found(
         rank=int(_number(row, "rank") or 0),
         place=_place(row),
         score=_number(row, "score") or 0.0,
         scale=_text(row, "scale"),
-        parts=tuple(float(part) for part in parts if isinstance(part, int | float)),
+        parts=tuple(float(part) for part in parts if isinstance(part, int | float))
+        if isinstance(parts, list)
+        else (),
     )
 
 

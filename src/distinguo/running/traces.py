@@ -99,7 +99,7 @@ def load(folder: Path, name: str) -> dict[str, Json]:
             f"no single trace {name!r}: {there}; expected the id that `distinguo ask` printed, or 'last'"
         )
     try:
-        content = json.loads(found[0].read_text(encoding="utf-8"))
+        content = json.loads(found[0].read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (OSError, ValueError) as error:
         raise DataError(f"the trace {str(found[0])!r} cannot be read ({error}); delete it") from error
     if not isinstance(content, dict) or cast("dict[str, Json]", content).get("format") != FORMAT:
@@ -115,9 +115,32 @@ def load(folder: Path, name: str) -> dict[str, Json]:
 
 
 def _check(stored: Mapping[str, Json]) -> None:
-    if not isinstance(stored.get("result"), dict):
-        raise DataError(f"its result is {stored.get('result')!r}; expected an object")
-    events_of(stored)
+    match stored.get("result"):
+        case {
+            "state": str(),
+            "question": str(),
+            "trace": str(),
+            "seconds": int() | float(),
+            "answer": _,
+            "reason": _,
+            "raw": _,
+            "evidence": list(evidence),
+        } if all(map(_is_evidence, evidence)):
+            events_of(stored)
+        case other:
+            raise DataError(f"its result is {other!r}; expected how a question ended")
+
+
+def _is_evidence(value: Json) -> bool:
+    match value:
+        case {"passage": str(), "source": str(), "title": str(), "text": str(), "is_cited": bool()}:
+            return True
+        case _:
+            return False
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def _event(value: Json) -> Event:
