@@ -184,7 +184,8 @@ async def test_where_nothing_passes(otherwise: str, kept: list[str]) -> None:
     trace = Trace("t", "q")
     with tracing(trace):
         outcome = await made(ScriptedLLM(script()), threshold=0.95, otherwise=otherwise).answer(QUESTION)
-    assert [item.passage.document for item in outcome.evidence] == kept
+    weighed = ["d0", "d1", "d2", "d3"]
+    assert [item.passage.document for item in outcome.evidence] == (kept or weighed)
     assert isinstance(outcome, Answer if kept else Abstention)
     names = [event.name for event in trace.events if event.kind == "note"]
     assert names.count("nothing passes") == 1
@@ -194,7 +195,8 @@ async def test_where_nothing_passes(otherwise: str, kept: list[str]) -> None:
 async def test_silence_where_nothing_passes_says_so_and_asks_no_reader() -> None:
     llm = ScriptedLLM(script())
     outcome = await made(llm, threshold=0.95, otherwise="none").answer(QUESTION)
-    assert outcome == Abstention("none of the passages found is relevant enough")
+    assert isinstance(outcome, Abstention)
+    assert outcome.reason == "none of the passages found is relevant enough"
     assert llm.prompts[-1].name == "relevance"
     nothing = await made(ScriptedLLM(script()), ListRetriever([]), otherwise="none").answer(QUESTION)
     assert nothing == Abstention("no passage was found")
@@ -270,8 +272,67 @@ async def test_what_is_no_log_probability_is_not_told(logprob: float) -> None:
     assert [item.score.value for item in found] == [0.9] * 4
 
 
+@pytest.mark.parametrize(
+    "first",
+    [(("Yes", log(0.01)),), (("No", log(0.2)),), (("Yes", log(0.3)), ("No", log(0.1)))],
+    ids=["a little Yes", "a little No", "less than half together"],
+)
+async def test_where_the_model_would_say_neither_word_it_is_asked_for_a_number(
+    first: tuple[tuple[str, float], ...],
+) -> None:
+    llm = ScriptedLLM(
+        script(relevance=Completion("The", first_token=first), relevance_percent='{"percent": 90}')
+    )
+    found = await made(llm).find(QUESTION)
+    assert [item.score.value for item in found] == [0.9] * 4
+
+
+@pytest.mark.parametrize(
+    ("cosines", "chosen", "status"),
+    [
+        ((0.85, 0.93, 0.97), 0.93, "band"),
+        ((0.80, 0.70, 0.60), 0.80, "band"),
+        ((0.96, 0.95, 0.81), 0.95, "band"),
+        ((0.70, 0.97, 0.60), 0.97, "nearest"),
+        ((0.99, 0.50, 0.78), 0.78, "nearest"),
+    ],
+)
+async def test_of_the_candidates_the_most_like_in_the_band_is_taken_or_the_nearest_to_it(
+    cosines: tuple[float, ...], chosen: float, status: str
+) -> None:
+    class Likened:
+        async def embed(self, text: str, role: str):
+            import numpy as np
+
+            cosine = float(text.rpartition(" ")[2]) if text != QUESTION.text else 1.0
+            return np.array([cosine, (1 - cosine**2) ** 0.5])
+
+    def reply(prompt: Prompt, sampling: Sampling) -> object:
+        if prompt.name == "near_question":
+            return near(f"near {cosines[sampling.seed]}", f"difference {sampling.seed}")
+        return script()(prompt, sampling)
+
+    llm, trace = ScriptedLLM(reply), Trace("t", "q")
+    with tracing(trace):
+        await Racot(llm, llm, Likened(), ListRetriever(PASSAGES)).find(QUESTION)
+    (told,) = [event.fields for event in trace.events if (event.kind, event.name) == ("note", "contrast")]
+    assert (told["question"], told["status"]) == (f"near {chosen}", status)
+    assert told["difference"] == f"difference {cosines.index(chosen)}"
+    assert told["similarity"] == pytest.approx(chosen)
+
+
 @pytest.mark.parametrize("words", ["...", "?", "—"])
-async def test_what_has_no_words_is_neither_a_sketch_nor_a_contrast(words: str) -> None:
+async def test_what_has_no_words_is_neither_a_near_question_nor_a_difference(words: str) -> None:
+    for reply in (near(words), near(difference=words)):
+        llm, trace = ScriptedLLM(script(near_question=reply, near_question_repair=reply)), Trace("t", "q")
+        with tracing(trace):
+            await made(llm).find(QUESTION)
+        (told,) = [event.fields for event in trace.events if (event.kind, event.name) == ("note", "contrast")]
+        assert (told["status"], told["difference"]) == ("none", "")
+
+
+@pytest.mark.parametrize("words", ["...", "?", "—"])
+async def test_what_has_no_words_is_no_sketch(words: str) -> None:
     sketch = json.dumps({"sketch": words})
     result = await attempt(
         made(ScriptedLLM(script(sketch=sketch, sketch_repair=sketch))), QUESTION, Trace("t", "")
@@ -282,7 +343,7 @@ async def test_what_has_no_words_is_neither_a_sketch_nor_a_contrast(words: str) 
 @pytest.mark.parametrize(("first", "share"), [((("Yes", log(0.9)),), 0.9), ((("No", log(0.9)),), 0.1)])
 async def test_one_of_the_two_words_is_enough(first: tuple[tuple[str, float], ...], share: float) -> None:
     llm = ScriptedLLM(script(relevance=Completion("Yes", first_token=first)))
-    found = await made(llm, threshold=-0.1).find(QUESTION)
+    found = await made(llm, threshold=0.0).find(QUESTION)
     assert [item.score.value for item in found] == pytest.approx([share] * 4)
 
 
@@ -330,6 +391,7 @@ async def test_braces_and_instructions_in_passages_stay_in_them() -> None:
         ({"question_weight": -1.0}, "'question_weight' is -1.0"),
         ({"threshold": float("nan")}, "'threshold' is nan"),
         ({"threshold": 70.0}, "'threshold' is 70.0; expected a probability"),
+        ({"threshold": -0.1}, "'threshold' is -0.1; expected a probability"),
         ({"low": 2.0, "high": 3.0}, "the band is from"),
     ],
 )

@@ -47,7 +47,7 @@ async def test_without_contrast_and_threshold_it_is_vanilla_rag(hybrid: Hybrid, 
     plain = await Vanilla(llm, hybrid, k=20).find(question)
     passages = [item.passage.id for item in plain]
     assert len(passages) == 20
-    weighed = await Racot(llm, llm, Embedder(), hybrid, candidates=0, threshold=-0.1).find(question)
+    weighed = await Racot(llm, llm, Embedder(), hybrid, candidates=0, threshold=0.0).find(question)
     assert {item.passage.id for item in weighed} == set(passages), "the same passages, by relevance"
     assert len(llm.prompts) == 20
     unweighed = Racot(ScriptedLLM([]), ScriptedLLM([]), Embedder(), hybrid, candidates=0, filters=False)
@@ -60,7 +60,7 @@ async def test_without_contrast_and_with_top_k_it_weighs_as_rankrag(
 ) -> None:
     theirs, ours = ScriptedLLM(judging), ScriptedLLM(judging)
     expected = await Rankrag(theirs, hybrid, pool=20, k=5).find(question)
-    found = await Racot(ours, ours, Embedder(), hybrid, candidates=0, threshold=-0.1, k=5).find(question)
+    found = await Racot(ours, ours, Embedder(), hybrid, candidates=0, threshold=0.0, k=5).find(question)
     assert found == expected
     assert ours.prompts == theirs.prompts
     assert [item.passage.id for item in found] != [

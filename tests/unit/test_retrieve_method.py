@@ -25,7 +25,7 @@ async def test_what_is_found_is_the_evidence_best_first() -> None:
 
 async def test_nothing_found_is_an_abstention() -> None:
     outcome = await retrieve(ListRetriever([])).answer(Question("q", "which gate"))
-    assert outcome == Abstention("no passage was found")
+    assert outcome == Abstention("no passage was found, or none was kept")
 
 
 def test_at_least_one_passage() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, final
 
 from distinguo.errors import ConfigError
 from distinguo.protocols import LLM, Embedder, Retriever
-from distinguo.records import Abstention, Evidence, Outcome, Probe, Query, Question
+from distinguo.records import Abstention, Evidence, Outcome, Probability, Probe, Query, Question
 from distinguo.stages.contrast import Band, Contrast, Form, contrast, enrich
 from distinguo.stages.read import read
 from distinguo.stages.search import search
@@ -32,7 +32,7 @@ class Racot:
         form: what Q* is; see `distinguo.stages.contrast.enrich`.
         question_weight: the question itself as a second probe beside Q*; the paper has none.
         pool: K, passages that are weighed.
-        filters: whether they are weighed at all; if not, the first `k` are read.
+        filters: whether they are weighed at all; if not, the first `k` are read, whatever `pool` is.
         uses_difference: whether Δ stands in what is asked of passages and of the answer.
         threshold: τ; a passage stays whose probability is greater.
         otherwise: what is read if none is: the best one, as the authors' code does, or none, which abstains.
@@ -69,8 +69,8 @@ class Racot:
             )
         if not 0 <= self.question_weight < inf:
             raise ConfigError(f"'question_weight' is {self.question_weight!r}; expected 0 or more")
-        if not self.threshold <= 1:
-            raise ConfigError(f"'threshold' is {self.threshold!r}; expected a probability; below 0 all stay")
+        if not 0 <= self.threshold <= 1:
+            raise ConfigError(f"'threshold' is {self.threshold!r}; expected a probability, 0 to 1")
 
     async def find(self, question: Question) -> tuple[Evidence, ...]:
         """The passages that stay, at most `k`, the most relevant first; unweighed, in the search's order."""
@@ -83,7 +83,7 @@ class Racot:
         pool = await self._pool(question, found)
         kept = await self._kept(question, found, pool)
         if pool and not kept:
-            return Abstention.because("none of the passages found is relevant enough")
+            return Abstention.because("none of the passages found is relevant enough", pool)
         with span("read"):
             return await read(self.llm, question, kept, difference=self._difference(found))
 
@@ -111,7 +111,8 @@ class Racot:
         with span("weigh"):
             scorer = Relevance(self.llm, self._difference(found))
             weighed = await weigh(scorer, question.text, pool)
-            return best(above(weighed, self.threshold, otherwise=self.otherwise), self.k)
+            threshold = Probability(self.threshold)
+            return best(above(weighed, threshold, otherwise=self.otherwise), self.k)
 
     def _difference(self, found: Contrast) -> str:
         return found.difference if self.uses_difference else ""

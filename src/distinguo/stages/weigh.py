@@ -18,7 +18,7 @@ from distinguo.prompts.relevance import (
     read_percent,
 )
 from distinguo.protocols import LLM, Scorer
-from distinguo.records import Completion, Evidence, Passage, Probability, Sampling
+from distinguo.records import Completion, Evidence, Passage, Probability, Sampling, Score
 from distinguo.stages.ask import ask
 from distinguo.trace import note
 
@@ -34,8 +34,8 @@ class Relevance:
     """A `Scorer`: p(Relevant | passage, question, Δ) by a language model (RaCoT, Eq. 5).
 
     It is p(Yes) / (p(Yes) + p(No)) as the reply's first token. A backend that tells one of them alone holds
-    the other for less likely, and what the first leaves is all it can have. Where neither is told, the model
-    is asked for a number instead, and the trace says so.
+    the other for less likely, and what the first leaves is all it can have. Where both together have less
+    than half, their ratio says nothing: the model is asked for a number instead, and the trace says so.
     """
 
     llm: LLM
@@ -64,21 +64,21 @@ async def weigh(scorer: Scorer, query: str, evidence: Sequence[Evidence]) -> tup
     return read
 
 
-def above(weighed: Sequence[Evidence], threshold: float, *, otherwise: Otherwise) -> tuple[Evidence, ...]:
+def above(weighed: Sequence[Evidence], threshold: Score, *, otherwise: Otherwise) -> tuple[Evidence, ...]:
     """Those of `weighed` that score more than `threshold`, in their order; equal is not enough (Eq. 6).
 
     The trace tells each that is dropped. Where none is left: the *best* one alone, the earlier of equals, or
-    *none*; the trace tells that too.
+    *none*; the trace tells that too. Raises `ScaleError` for scores of another scale than the threshold's.
     """
-    kept = tuple(item for item in weighed if item.score.value > threshold)
+    kept = tuple(item for item in weighed if item.score > threshold)
     if not kept and weighed and otherwise == "best":
         kept = (max(weighed, key=lambda item: item.score.value),)
-        note("nothing passes", kept=kept[0].passage.id, score=kept[0].score.value, threshold=threshold)
-    elif not kept:
-        note("nothing passes", threshold=threshold)
+        note("nothing passes", kept=kept[0].passage.id, score=kept[0].score.value, threshold=threshold.value)
+    elif weighed and not kept:
+        note("nothing passes", threshold=threshold.value)
     for item in weighed:
         if item not in kept:
-            _note_dropped(item, threshold=threshold, reason="not above the threshold")
+            _note_dropped(item, threshold=threshold.value, reason="not above the threshold")
     return kept
 
 
@@ -91,7 +91,7 @@ def best(weighed: Sequence[Evidence], k: int) -> tuple[Evidence, ...]:
 
 
 def _share(completion: Completion) -> float | None:
-    """What Yes has of the probability of Yes and No; None where the backend tells neither."""
+    """What Yes has of the probability of Yes and No; None where these are not what the model would say."""
     likely = {word: exp(min(logprob, 0.0)) for word, logprob in completion.first_token if logprob < _CERTAIN}
     if not any(likely.values()):
         return None
@@ -99,7 +99,7 @@ def _share(completion: Completion) -> float | None:
         likely[word] if word in likely else min(likely[other], 1 - likely[other])
         for word, other in ((YES, NO), (NO, YES))
     )
-    return yes / (yes + no)
+    return yes / (yes + no) if yes + no >= 0.5 else None
 
 
 async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | ParseError:

@@ -19,9 +19,13 @@ class Retrieve:
     finder: Finder
 
     async def answer(self, question: Question) -> Outcome:
-        """What was found, or an abstention where nothing was."""
+        """What was found and kept, or an abstention where nothing was."""
         found = await self.finder.find(question)
-        return Answer("", evidence=found) if found else Abstention.because("no passage was found")
+        return (
+            Answer("", evidence=found)
+            if found
+            else Abstention.because("no passage was found, or none was kept")
+        )
 
 
 @final
