@@ -155,15 +155,19 @@ def judge(run: Run, gold: Gold, *, metrics: Sequence[str] = (), right_by: str, s
 
 
 def against(baseline: Verdict, other: Verdict, metric: str, *, seed: int = 0) -> Comparison | Undefined:
-    """Compare two runs by `metric`, on the questions of which both have a row."""
+    """Compare two runs by `metric`, on the questions of which both have a row that did not fail.
+
+    A failure says nothing of a method: it would be a loss to whichever run met the outage.
+    """
     first, second = baseline.figure(metric), other.figure(metric)
     if first is None or second is None:
         return Undefined(f"{metric} is not measured in both runs")
-    return compare(
-        {id_: value for id_, value in first.values.items() if id_ in baseline.run.rows},
-        {id_: value for id_, value in second.values.items() if id_ in other.run.rows},
-        seed=seed,
-    )
+    return compare(_of_ended(baseline, first), _of_ended(other, second), seed=seed)
+
+
+def _of_ended(verdict: Verdict, figure: Figure) -> dict[str, Value]:
+    rows = verdict.run.rows
+    return {id_: value for id_, value in figure.values.items() if id_ in rows and rows[id_].state != "failed"}
 
 
 def gather(files: Mapping[str, Results]) -> tuple[Run, ...]:
