@@ -185,19 +185,19 @@ class Bm25(Score):
 @final
 @dataclass(frozen=True, slots=True)
 class ReciprocalRank(Score):
-    """A sum of 1 / (c + rank) over fused lists; says nothing about relevance, only about order."""
+    """1 / place, or a sum of 1 / (c + rank), of fused lists; it tells the order, and nothing of relevance."""
 
 
 # ── retrieval ────────────────────────────────────────────────────────────────────────────────────────────
 
-ProbeRole = Literal["main", "positive", "negative", "expansion", "part"]
+ProbeRole = Literal["main", "positive", "negative", "expansion"]
 Comparison = Literal["==", "!=", "<", "<=", ">", ">=", "in"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One text to search with. A negative weight pushes away (dense search only)."""
+    """One text to search with. A negative weight pushes away."""
 
     text: str
     weight: float = 1.0

@@ -69,6 +69,7 @@ def test_one_number_gives_a_table_and_a_plot_with_intervals(server: Server) -> N
     assert [point[1:3] for point in points[1:]] == [["0", "4"], ["0.25", "4"], ["0.5", "4"]]
     assert svg.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert "distinguo sweep chr" in page
+    assert "## Against gates.chr.answers=false.k=2.penalty=0.0" in page
     assert len([asked for asked in server.asked if asked.path.endswith("/chat/completions")]) == 4
 
 

@@ -30,6 +30,17 @@ def test_passages_below_the_fifth_do_not_count() -> None:
     assert apart(EXAMPLES, one, other, right_by="EM") == Apart(1, 1)
 
 
+def test_nothing_found_shares_nothing_and_does_not_count() -> None:
+    one, other = rows("gold gold gold gold", "d1"), rows("no no no no")
+    other["a"] = Row("a", "unreadable")
+    assert apart(EXAMPLES, one, other, right_by="EM") == Apart(0, 0)
+
+
+def test_beside_it_stands_what_all_questions_share() -> None:
+    one, other = rows("gold no no no", "d1"), rows("no gold no no", "d2")
+    assert apart(EXAMPLES, one, other, right_by="") == Apart(4, 4)
+
+
 def test_the_best_on_the_development_questions_is_chosen() -> None:
     pytest.importorskip("ir_measures", reason="the extra 'eval' is not here")
     runs = {"worse": rows("x x x x", "d2", "d1"), "better": rows("x x x x", "d1", "d2")}

@@ -231,7 +231,7 @@ async def test_a_backend_without_probabilities_is_asked_for_a_number() -> None:
     llm = ScriptedLLM(script(relevance="Yes", relevance_percent=percent))
     with tracing(trace):
         found = await made(llm).find(QUESTION)
-    assert {item.score for item in found} == {Probability(0.8, "relevance")}
+    assert {item.score for item in found} == {Probability(0.8, "relevance in words")}
     assert [event.name for event in trace.events].count("no first-token probabilities") == 4
 
 

@@ -253,6 +253,15 @@ def test_two_runs_are_compared_on_the_questions_that_both_have() -> None:
     assert isinstance(against(first, second, "F1"), Undefined)
 
 
+def test_a_question_that_failed_is_no_loss() -> None:
+    examples = [asked(id_, "x") for id_ in "abc"]
+    first = judged(run(*(answered(id_, "x") for id_ in "abc")), *examples)
+    second = judged(run(answered("a", "x"), Row("b", "failed"), Row("c", "failed")), *examples)
+    found = against(first, second, "EM")
+    assert isinstance(found, Comparison)
+    assert (found.n, found.difference, found.worse, found.only_first) == (1, 0, 0, 2)
+
+
 def test_a_run_on_other_questions_is_told_which() -> None:
     strange = run(*(answered(f"z{n}", "x") for n in range(7)), answered("a", "x"))
     with pytest.raises(DataError, match=r"7 of 8 questions that the gold file lacks: 'z0', 'z1'.*and 2 more"):

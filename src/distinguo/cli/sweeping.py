@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final, final
@@ -46,7 +46,7 @@ def run_sweep(swept: Swept, measure: str, folder: Path, config: Path | None) -> 
 
 
 def _grid(swept: Swept, measure: str, config: Path | None) -> GridSettings:
-    """The grid, around the configuration's models, indexes and limits."""
+    """The grid, around the configuration's models, indexes and limits, compared with its first cell."""
     if not 1 <= len(swept.over) <= _MOST:
         raise ConfigError(f"--over stands {len(swept.over)} times; expected once or twice")
     axes, own = list(map(_axis, swept.over)), list(map(_setting, swept.settings))
@@ -54,7 +54,7 @@ def _grid(swept: Swept, measure: str, config: Path | None) -> GridSettings:
     name = f"{Path(swept.questions).name}-{swept.sample}" if swept.sample else Path(swept.questions).name
     over, *lines = [axis for axis, _ in axes]
     plot = {"set": name, "method": swept.method, "over": over, "lines": "".join(lines), "measure": measure}
-    return GridSettings.of(
+    grid = GridSettings.of(
         {
             "name": "sweep",
             "sets": {
@@ -72,6 +72,7 @@ def _grid(swept: Swept, measure: str, config: Path | None) -> GridSettings:
         source="the sweep",
         settings=settings(config),
     )
+    return replace(grid, against=grid.cells[0].name)
 
 
 def _once(settings: Iterable[tuple[str, object]]) -> Table:

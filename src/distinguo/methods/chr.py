@@ -18,14 +18,16 @@ from distinguo.trace import span
 @final
 @dataclass(frozen=True, slots=True)
 class Chr:
-    """Contrastive Hypothesis Retrieval (arXiv 2604.04593): S(d) = sim(d, H⁺) − λ·sim(d, H⁻).
+    """Contrastive Hypothesis Retrieval (arXiv 2604.04593): toward the likely answer, away from its mimic.
+
+    S(d) = sim(d, H⁺) − λ·sim(d, H⁻), over the whole index.
 
     Attributes:
         llm: reads the passages.
         writer: writes the hypotheses.
         retriever: dense search takes the vector e(H⁺) − λ·e(H⁻), which ranks as S does.
-        penalty: λ, from 0 (H⁺ alone) on; the paper states no default.
-        question_weight: the question itself as a third probe; the paper's formula has none. A small
+        penalty: λ, from 0 (H⁺ alone) on. The default is ours, as is that of `k`.
+        question_weight: the question itself as a third probe, which the formula has not. A small
             model's H⁺ is often wrong, and then the question keeps the search where it belongs.
         sees_options: whether the writer sees a question's options; a search has none to go by.
         k: passages that are read.

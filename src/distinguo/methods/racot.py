@@ -19,7 +19,7 @@ from distinguo.trace import span
 @final
 @dataclass(frozen=True, slots=True)
 class Racot:
-    """RaCoT (arXiv 2510.22710, Algorithm 1): contrast before the search, a filter after it.
+    """RaCoT (arXiv 2510.22710): search with what sets a question apart from a near one; filter.
 
     Attributes:
         llm: M_RaCoT and M_gen: writes Q*, weighs passages, answers.

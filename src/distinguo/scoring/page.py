@@ -20,7 +20,7 @@ from distinguo.trace import Json
 
 _LEAST_P: Final = 0.0001
 
-PROMPTED_ONLY: Final = frozenset({"rankrag"})
+PROMPTED_ONLY: Final = frozenset({"rankrag", "query2doc_dense"})
 """Methods whose authors trained a model, where ours is only prompted: marked wherever they are compared."""
 
 _SUMMED_UP: Final = ("recall@1", "recall@5", "recall@10", "nDCG@10")
@@ -306,8 +306,8 @@ def _comparisons(report: Report, baseline: Verdict) -> Iterable[str]:
         return
     yield (
         f"## Against {baseline.run.name}\n\nQuestion by question, on those that both runs have. Intervals by "
-        "paired bootstrap; p is two-sided, and not corrected for the number of comparisons.\n\n"
-        + _table(head, rows)
+        "paired bootstrap, too narrow where few questions differ; p is two-sided, and not corrected for the "
+        "number of comparisons.\n\n" + _table(head, rows)
     )
 
 

@@ -68,7 +68,7 @@ async def contrast(
     """Of several near questions the one most like `question` inside the band (RaCoT, Eq. 1 and 2).
 
     The candidates are asked for together, each with another hint; the first greedily. One that cannot be
-    read, says the words of the question, or is given its answer is dropped, and the trace says so. Where
+    read, says the words of the question, or has the same answer is dropped, and the trace says so. Where
     none lies in the band, the one nearest to it is taken: the paper says nothing of that case.
     """
     written = await each(lambda place: _candidate(teacher, question, place), range(candidates))
@@ -95,7 +95,7 @@ async def enrich(llm: LLM, question: str, found: Contrast, *, form: Form) -> str
     """Q*, what is searched with: `question` itself where there is no contrast (RaCoT, Eq. 3).
 
     *sketch*: one or two sentences of the ideal passage; *query*: one line of words; *concatenation*: the
-    question, the near one and the difference as they are (App. B), without a call.
+    question, the near one and the difference (App. B, without its labels), without a call.
     """
     if found.status == "none":
         return question

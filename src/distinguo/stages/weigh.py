@@ -45,11 +45,13 @@ class Relevance:
         """The probability that `passage` helps to answer `query`. Raises `BackendError` or `ParseError`."""
         prompt = is_relevant(query, passage, difference=self.difference)
         share = _share(await self.llm.complete(prompt, _ONE_WORD))
+        name = "relevance"
         if share is None:
+            name = "relevance in words"
             note("no first-token probabilities", passage=passage.id, instead="a number in words")
             asked = percent_relevant(query, passage, difference=self.difference)
             share = await ask(self.llm, asked, read_percent, schema=PERCENT_SCHEMA)
-        return Probability(share, "relevance")
+        return Probability(share, name)
 
 
 async def weigh(scorer: Scorer, query: str, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:

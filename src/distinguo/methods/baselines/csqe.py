@@ -21,10 +21,11 @@ _FOUND, _SHOWN = 10, 128  # Yibin-Lei/CSQE: passages of the first search, and to
 @final
 @dataclass(frozen=True, slots=True)
 class Csqe:
-    """Corpus-Steered Query Expansion (Lei et al. 2024, arXiv 2402.18031): nothing is trained.
+    """CSQE (Lei et al. 2024, arXiv 2402.18031): made-up passages, and key sentences of a first search.
 
-    The authors draw at temperature 1 up to 1024 tokens, and repeat the question; ours draws shorter replies
-    at 0.7, and weighs it. They take what stands in quotation marks; ours must stand in a passage shown.
+    Nothing is trained. The authors draw at temperature 1 up to 1024 tokens, and repeat the question; ours
+    draws shorter replies at 0.7, and weighs it. They take what stands in quotation marks; ours must stand
+    in a passage shown.
 
     Attributes:
         llm: reads the passages.
@@ -96,7 +97,7 @@ def keqe(
     tokens: int = 128,
     k: int = 5,
 ) -> Csqe:
-    """KEQE, the part of CSQE that knows nothing of the corpus, with as many passages as it has alone."""
+    """KEQE, which is CSQE without the corpus: the question and five made-up passages."""
     return Csqe(llm, writer, retriever, passages, quotings=0, tokens=tokens, k=k)
 
 

@@ -18,9 +18,10 @@ from distinguo.trace import span
 @final
 @dataclass(frozen=True, slots=True)
 class Hyde:
-    """Hypothetical Document Embeddings (Gao et al. 2022, arXiv 2212.10496): nothing is trained.
+    """HyDE (Gao et al. 2022, arXiv 2212.10496): the question and passages that a model makes up as answers.
 
-    The authors let passages grow to 512 tokens and take unnormalised vectors; ours are of unit length.
+    Nothing is trained. The authors let passages grow to 512 tokens and take unnormalised vectors; ours are of
+    unit length.
 
     Attributes:
         llm: reads the passages.

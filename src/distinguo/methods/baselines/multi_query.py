@@ -19,8 +19,9 @@ from distinguo.trace import span
 @final
 @dataclass(frozen=True, slots=True)
 class MultiQuery:
-    """Multi-query expansion (AutoRAG's module): the question and three variants of it, fused by rank.
+    """Multi-query expansion: the question and three other wordings of it, their rankings fused.
 
+    A module of AutoRAG, which gives each wording an equal part of the places; reciprocal rank fusion is ours.
     Wordings of the same words are searched once.
     """
 

@@ -27,7 +27,7 @@ class Query2doc:
     Attributes:
         llm: reads the passages.
         writer: writes the passage, after four examples.
-        retriever: takes the form: lexical search the sparse one, dense search the dense one.
+        retriever: lexical search for the sparse form, dense search for the dense one.
         form: *sparse*: the question, five times as heavy, and the passage; *dense*: one text of both.
         tokens: the longest passage, in tokens of the writer, its thinking included.
         k: passages that are read.
@@ -77,5 +77,5 @@ def query2doc(
 def query2doc_dense(
     llm: LLM, writer: LLM, retriever: Annotated[Retriever, "dense"], tokens: int = 128, k: int = 5
 ) -> Query2doc:
-    """query2doc for dense search: the question and a passage written by example, as one text."""
+    """query2doc for dense search: question and made-up passage as one text; its authors train an encoder."""
     return Query2doc(llm, writer, retriever, "dense", tokens, k)

@@ -18,7 +18,10 @@ from distinguo.trace import note, span
 @final
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Query rewriting by one call: with `multi_query` what RaCoT's tables call AutoRAG, prompted only."""
+    """Query rewriting: one call words the question as a search query.
+
+    With `multi_query` among the modules that AutoRAG chooses from on a development set.
+    """
 
     llm: LLM
     writer: LLM

@@ -21,10 +21,11 @@ _SHOWN = 5  # Yibin-Lei/Think_QE: new passages of a round
 @final
 @dataclass(frozen=True, slots=True)
 class Thinkqe:
-    """ThinkQE (Lei et al. 2025, arXiv 2506.09260): nothing is trained, but the authors take reasoning models.
+    """ThinkQE (Lei et al. 2025, arXiv 2506.09260): think about what was found, write, search again.
 
-    Ours asks any model to think first, in its reply; neither that nor a reasoning model's thinking block is
-    searched with. The question is heavier where the authors repeat it.
+    Nothing is trained, but the authors take reasoning models. Ours asks any model to think first, in its
+    reply; neither that nor a reasoning model's thinking block is searched with. The question is heavier
+    where the authors repeat it.
 
     Attributes:
         llm: reads the passages.
