@@ -185,9 +185,11 @@ def run_command(
 
 @app.command()
 def grid(
-    file: Annotated[Path, typer.Argument(help="TOML: sets, a corpus, models, and the runs to sweep.")],
+    file: Annotated[Path, typer.Argument(help="TOML: sets, a corpus, models, runs and plots.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the result files.")],
-    only: Annotated[list[str] | None, typer.Option(help="Only this cell; may be given often.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this cell (named by --dry-run); may stand often.")
+    ] = None,
     is_dry: Annotated[bool, typer.Option("--dry-run", help="List the cells and how far they are.")] = False,
     page: Annotated[Path | None, typer.Option(help="Write the page of results there.")] = None,
     omit_texts: Annotated[bool, typer.Option("--omit-texts", help="Leave out the questions' texts.")] = False,
@@ -223,7 +225,7 @@ def sweep(
     over: Annotated[
         list[str],
         typer.Option(
-            help="A number and its values: penalty=0:1:0.1 (first:last:step) or k=1,5. Twice at most."
+            help="A number and its values: penalty=0:1:0.1 (first:last:step) or k=1,5. A second one makes lines."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of results, table and plots.")],
@@ -234,10 +236,10 @@ def sweep(
     corpus: Annotated[
         str, typer.Option(help="Sets whose documents are searched, with commas (default: your own index).")
     ] = "",
-    answers: Annotated[bool, typer.Option(help="Whether anything is read and answered.")] = True,
+    answers: Annotated[bool, typer.Option(help="Answer, or only search: no reader is called.")] = True,
     split: Annotated[str, typer.Option(help="Only questions of this split.")] = "",
     sample: Annotated[int, typer.Option(min=0, help="Only so many questions; 0: all.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draws --sample.")] = 0,
     config: ConfigOption = None,
 ) -> None:
     """Run a method over one or two numbers: one table and one plot, with intervals."""
@@ -267,7 +269,7 @@ def score(
     qrels: Annotated[
         Path | None, typer.Option(help="Graded judgements (default: qrels.tsv beside the questions).")
     ] = None,
-    against: Annotated[str, typer.Option(help="Compare all runs with this one of them.")] = "",
+    against: Annotated[str, typer.Option(help="The run, by its file, that others are compared with.")] = "",
     ignore_self: Annotated[
         bool, typer.Option("--ignore-self", help="Leave out documents that have the question's own id.")
     ] = False,
