@@ -225,7 +225,7 @@ def sweep(
     over: Annotated[
         list[str],
         typer.Option(
-            help="A number and its values: penalty=0:1:0.1 (first:last:step) or k=1,5. A second one makes lines."
+            help="A number and its values: penalty=0:1:0.1 (first:last:step) or k=1,5. A second makes lines."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of results, table and plots.")],
