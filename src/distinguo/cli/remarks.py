@@ -20,6 +20,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "near question dropped": ("a near question was dropped: {reason}",),
     "quotation dropped": ("the quotation '{text}' was dropped: {reason}",),
     "probes cancel out": ("the probes cancel each other out: those of negative weight were left out, λ = 0",),
+    "query in another script": ("the query is written in another script than the question: {text}",),
     "no passage shares a term with the query": ("no passage shares a term with the query",),
     "a probe has no tokens, and counts for nothing": (
         "a probe has no tokens, and counts for nothing: {text}",

@@ -23,6 +23,7 @@ from distinguo.prompts.contrasting import (
 from distinguo.protocols import LLM, Embedder
 from distinguo.records import GREEDY, Sampling
 from distinguo.stages.ask import ask
+from distinguo.stages.search import tell_other_script
 from distinguo.text.sameness import essence
 from distinguo.trace import note
 
@@ -108,6 +109,7 @@ async def enrich(llm: LLM, question: str, found: Contrast, *, form: Form) -> str
             return f"{question} {found.near} {found.difference}"
     text = await ask(llm, prompt(question, found.near, found.difference), read, schema=schema)
     note("query", text=text)
+    tell_other_script(question, text)
     return text
 
 

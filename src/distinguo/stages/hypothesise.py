@@ -18,6 +18,7 @@ from distinguo.prompts.hypothesising import (
 from distinguo.protocols import LLM
 from distinguo.records import GREEDY, Question
 from distinguo.stages.ask import ask
+from distinguo.stages.search import tell_other_script
 from distinguo.text.sameness import essence
 from distinguo.trace import note
 
@@ -40,6 +41,7 @@ async def hypothesise(llm: LLM, question: Question, *, with_options: bool = Fals
         note("hypotheses asked for one by one", problem=str(error))
         pair = await _one_by_one(llm, question, with_options=with_options)
     note("hypotheses", target=pair.target, mimic=pair.mimic)
+    tell_other_script(question.text, pair.target)
     flaw = _flaw(pair)
     if not flaw:
         return pair

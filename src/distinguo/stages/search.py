@@ -9,6 +9,15 @@ from distinguo.concurrently import each
 from distinguo.protocols import Retriever
 from distinguo.records import Evidence, Passage, Query, ReciprocalRank
 from distinguo.text.sameness import essence
+from distinguo.text.scripts import scripts
+from distinguo.trace import note
+
+
+def tell_other_script(question: str, written: str) -> None:
+    """Note that `written`, which is to be searched with, has letters, but of no script of `question`."""
+    asked, sought = scripts(question), scripts(written)
+    if asked and sought and not asked & sought:
+        note("query in another script", question=question, text=written)
 
 
 async def search(retriever: Retriever, query: Query, k: int) -> tuple[Evidence, ...]:
