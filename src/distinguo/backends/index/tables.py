@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SCHEMA: Final = 4
-"""Version of what is below. Any change of it changes this."""
+"""Version of what is below, and of what an essence is. Any change of either changes this."""
 
 TABLES: Final = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
