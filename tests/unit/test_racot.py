@@ -347,6 +347,17 @@ async def test_one_of_the_two_words_is_enough(first: tuple[tuple[str, float], ..
     assert [item.score.value for item in found] == pytest.approx([share] * 4)
 
 
+async def test_equally_likely_passages_stay_in_the_order_of_the_search() -> None:
+    def reply(prompt: Prompt, sampling: Sampling) -> object:
+        if prompt.name != "relevance":
+            return script()(prompt, sampling)
+        less = 0.0 if PASSAGES[0].text in prompt.messages[-1].content else 0.01
+        return Completion("No", first_token=(("Yes", -1.5 - less), ("No", -0.25 - less)))
+
+    found = await made(ScriptedLLM(reply)).find(QUESTION)
+    assert [item.passage for item in found] == [PASSAGES[0]], "the same odds, but for rounding"
+
+
 @pytest.mark.parametrize(
     "question",
     [

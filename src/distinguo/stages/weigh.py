@@ -25,6 +25,7 @@ from distinguo.trace import note
 Otherwise = Literal["best", "none"]
 
 _CERTAIN: Final = 1e-3  # a log-probability is 0 at most, but for rounding; more, or NaN, is none
+_DIGITS: Final = 9  # what lies behind is rounding, and would order passages that are equally likely
 _ONE_WORD: Final = Sampling(max_tokens=1, first_token=(YES, NO))
 
 
@@ -101,7 +102,7 @@ def _share(completion: Completion) -> float | None:
         likely[word] if word in likely else min(likely[other], 1 - likely[other])
         for word, other in ((YES, NO), (NO, YES))
     )
-    return yes / (yes + no) if yes + no >= 0.5 else None
+    return round(yes / (yes + no), _DIGITS) if yes + no >= 0.5 else None
 
 
 async def _weighed(scorer: Scorer, query: str, item: Evidence) -> Evidence | ParseError:
